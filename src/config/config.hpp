@@ -1,0 +1,217 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace satrap::config {
+
+// One plain struct per section of the INI file, with its defaults. What a key means, how it is spelled,
+// checked and printed is in the field table of its struct (fields.cpp), and nowhere else.
+
+enum class Resume { automatic, never, path };
+enum class DataFormat { criteo, csv };
+enum class DenseTransform { log1p, standardize, none };
+enum class Pooling { sum, mean };
+enum class Optimizer { sgd, adagrad, rowwise_adagrad, adam };
+enum class BiasCorrection { row, global };
+enum class Eviction { none, lru };
+enum class Model { dlrm, ffnn };
+enum class Activation { relu, none };
+enum class Mode { sync, hybrid };
+enum class Decay { none, polynomial, cosine, step };
+
+struct JobConfig {
+  std::string run_dir = "run";
+  std::uint64_t seed = 1;
+  /// "auto", "never", or the path of a checkpoint directory step-<N>.
+  std::string resume = "auto";
+  std::string log_level = "info";
+  /// Seconds between two progress lines.
+  double progress_interval = 1.0;
+};
+
+struct RolesConfig {
+  std::int64_t servers = 1;
+  std::int64_t workers = 0;
+  /// 0: every rank that is neither server nor worker.
+  std::int64_t trainers = 0;
+};
+
+struct DataConfig {
+  DataFormat format = DataFormat::criteo;
+  /// Files, in order; each entry may be a glob. Relative to the working directory.
+  std::vector<std::string> train;
+  std::vector<std::string> valid;
+  bool shuffle = true;
+  /// Samples that are shuffled among themselves: windows of this size follow the file order.
+  std::int64_t shuffle_window = 65536;
+  DenseTransform dense_transform = DenseTransform::log1p;
+  std::int64_t max_bad_rows = 0;
+
+  // CSV only.
+  std::string delimiter = ",";
+  /// Whether the first line of each file names the columns; else `columns` does.
+  bool header = false;
+  std::vector<std::string> columns;
+  std::vector<std::string> categorical;
+  std::vector<std::string> numeric;
+  std::string label;
+  /// Texts of the label column that mean 1; every other text means 0.
+  std::vector<std::string> label_positive;
+  /// The text of a missing value, besides the empty one.
+  std::string missing = "?";
+  /// Lines that start with this text are passed over; empty: none.
+  std::string comment;
+};
+
+struct ModelConfig {
+  Model kind = Model::dlrm;
+  /// dlrm: hidden widths of the MLP over the dense features; a last layer of the tables' dim follows.
+  std::vector<std::int64_t> bottom = {512, 256, 64};
+  /// Hidden widths of the MLP that ends in the logit.
+  std::vector<std::int64_t> top = {512, 256};
+  /// ffnn: widths of the layers over the embeddings and over the dense features.
+  std::int64_t sparse_width = 128;
+  std::int64_t dense_width = 16;
+  bool batch_norm = false;
+  /// ffnn: after each hidden layer of `top`.
+  Activation activation = Activation::relu;
+};
+
+struct TrainConfig {
+  Mode mode = Mode::hybrid;
+  std::int64_t global_batch = 2048;
+  std::int64_t epochs = 1;
+  /// Stop after this many steps; 0: as many as the epochs have.
+  std::int64_t steps = 0;
+  /// In-flight batches per trainer, the one being looked up included; 1 is no staleness.
+  std::int64_t staleness = 4;
+  /// Steps between evaluations; 0: only at the end.
+  std::int64_t eval_every = 0;
+  /// Samples per evaluation batch, over all trainers; 0: global_batch.
+  std::int64_t eval_batch = 0;
+  /// Leave out the last step of an epoch if it would be smaller than global_batch.
+  bool drop_last = false;
+  std::int64_t max_nonfinite_steps = 5;
+};
+
+struct DenseOptimizerConfig {
+  Optimizer kind = Optimizer::adam;  ///< sgd, adagrad or adam
+  double lr = 0.001;
+  double momentum = 0.0;
+  double beta1 = 0.9;
+  double beta2 = 0.999;
+  double eps = 1e-8;
+  double initial_accumulator = 0.0;
+  double weight_decay = 0.0;
+};
+
+/// A factor on the learning rates as a function of the step (reference: docs/config.md).
+struct ScheduleConfig {
+  std::int64_t warmup_steps = 0;
+  Decay decay = Decay::none;
+  std::int64_t decay_start = 0;
+  std::int64_t decay_steps = 0;
+  double decay_power = 2.0;
+  /// The factor at the end of the decay; for `step`: the factor applied every decay_steps.
+  double end_factor = 0.0;
+  /// Whether the tables' learning rates follow it too.
+  bool sparse = true;
+};
+
+struct TableConfig {
+  std::string name;
+  std::int64_t dim = 16;
+  Optimizer optimizer = Optimizer::rowwise_adagrad;
+  double lr = 0.01;
+  double momentum = 0.0;
+  double beta1 = 0.9;
+  double beta2 = 0.999;
+  double eps = 1e-8;
+  double initial_accumulator = 0.0;
+  double weight_decay = 0.0;
+  BiasCorrection bias_correction = BiasCorrection::row;
+  /// New rows are uniform in [-init_range, init_range).
+  double init_range = 0.01;
+  /// Rows over all servers; 0: as many as memory holds.
+  std::int64_t capacity = 0;
+  /// What happens when a table is full: lru evicts, none stops the job.
+  Eviction eviction = Eviction::lru;
+};
+
+struct SlotConfig {
+  std::string name;
+  /// Name of its table; the slot's own name by default.
+  std::string table;
+  Pooling pooling = Pooling::sum;
+};
+
+struct CheckpointConfig {
+  /// Steps between checkpoints; 0: none on the way.
+  std::int64_t every = 0;
+  bool at_end = true;
+  /// How many complete checkpoints stay; older ones are removed.
+  std::int64_t keep = 2;
+  /// Unit of placement of rows on servers; fixed for the life of a model.
+  std::int64_t virtual_shards = 4096;
+};
+
+struct TransportConfig {
+  /// Bytes of each ring; the longest message is a quarter of it.
+  std::int64_t ring_bytes = 1 << 20;
+  /// Bytes for the rows of a trainer's in-flight batches; 0: computed from the batch.
+  std::int64_t reply_bytes = 0;
+  /// Microseconds of polling before an idle rank starts to sleep, and its longest sleep.
+  std::int64_t spin_us = 20;
+  std::int64_t max_sleep_us = 100;
+};
+
+/// The whole experiment, resolved: slots and tables are listed one by one, in the order of the data.
+struct Config {
+  JobConfig job;
+  RolesConfig roles;
+  DataConfig data;
+  ModelConfig model;
+  TrainConfig train;
+  DenseOptimizerConfig dense_optimizer;
+  ScheduleConfig schedule;
+  std::vector<SlotConfig> slots;
+  std::vector<TableConfig> tables;
+  CheckpointConfig checkpoint;
+  TransportConfig transport;
+
+  /// Dense features per sample: 13 for criteo, the numeric columns for csv.
+  std::int64_t dense_features() const;
+  /// The index into `tables` of the table of slots[slot].
+  std::size_t table_of_slot(std::size_t slot) const;
+};
+
+/// A key on the command line or in a file, as written, with where it was found for messages.
+struct Setting {
+  std::string key;    ///< section.name
+  std::string value;
+  std::string where;  ///< "configs/x.ini:12" or "command line"
+};
+
+/// The settings of an INI file in its order. Throws ConfigError: file missing, line not understood, key
+/// given twice.
+std::vector<Setting> read_ini(const std::string& path);
+
+/// Builds the config from settings in order, later ones winning; fills in slots and tables and checks all
+/// of it. Reads no data, but the header line of CSV files where the config needs it. Throws one
+/// ConfigError that names where, key, problem and remedy of the first fault.
+Config resolve(const std::vector<Setting>& settings);
+
+/// Checks that `world` ranks can take the roles, and fills in roles.trainers. Throws ConfigError.
+void resolve_roles(Config& config, std::int64_t world);
+
+/// The INI text that resolves to `config` again, with a comment per key: for --print-config, the run
+/// directory and checkpoints.
+std::string to_ini(const Config& config);
+
+/// Every key with default and meaning, for --help.
+std::string help();
+
+}  // namespace satrap::config

@@ -1,0 +1,43 @@
+#include "core/log.hpp"
+
+#include <spdlog/sinks/basic_file_sink.h>
+#include <spdlog/sinks/stdout_sinks.h>
+
+#include <memory>
+#include <vector>
+
+#include "core/error.hpp"
+
+namespace satrap {
+
+namespace {
+std::string identity = "satrap";  // NOLINT: one per process, set before threads start
+}
+
+const std::string& log_identity() noexcept { return identity; }
+
+void set_up_logging(const std::string& who, const std::string& path, const std::string& level) {
+  identity = who;
+  auto console = std::make_shared<spdlog::sinks::stderr_sink_mt>();
+  console->set_level(spdlog::level::warn);
+  console->set_pattern("satrap: %l: " + who + ": %v");
+  std::vector<spdlog::sink_ptr> sinks{console};
+  const auto file_level = spdlog::level::from_str(level);
+  if (!path.empty()) {
+    try {
+      auto file = std::make_shared<spdlog::sinks::basic_file_sink_mt>(path);
+      file->set_level(file_level);
+      file->set_pattern("%Y-%m-%d %H:%M:%S.%e %-5l " + who + ": %v");
+      sinks.push_back(std::move(file));
+    } catch (const spdlog::spdlog_ex& error) {
+      throw ConfigError(fmt::format("the log file {} cannot be opened", path), error.what(),
+                        "choose another job.run_dir");
+    }
+  }
+  auto logger = std::make_shared<spdlog::logger>("satrap", sinks.begin(), sinks.end());
+  logger->set_level(std::min(file_level, spdlog::level::warn));
+  logger->flush_on(spdlog::level::info);
+  spdlog::set_default_logger(std::move(logger));
+}
+
+}  // namespace satrap
