@@ -4,8 +4,8 @@
 
 namespace satrap::comm {
 
-/// What a polling loop does when a turn found nothing to do: spins for spin_us, then yields, then sleeps,
-/// doubling up to max_sleep_us, so that ranks can share cores.
+/// What a polling loop does when a turn found nothing to do: spins for spin_us, then yields, then
+/// sleeps, doubling up to max_sleep_us, so that ranks can share cores.
 class Backoff {
  public:
   Backoff(std::int64_t spin_us, std::int64_t max_sleep_us);

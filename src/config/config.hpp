@@ -7,8 +7,8 @@
 
 namespace satrap::config {
 
-// One plain struct per section of the INI file, with its defaults. What a key means, how it is spelled,
-// checked and printed is in the field table of its struct (fields.cpp), and nowhere else.
+// One plain struct per section of the INI file, with its defaults. What a key means, how it is
+// spelled, checked and printed is in the field table of its struct (fields.cpp), and nowhere else.
 
 enum class Resume { automatic, never, path };
 enum class DataFormat { criteo, csv };
@@ -68,7 +68,8 @@ struct DataConfig {
 
 struct ModelConfig {
   Model kind = Model::dlrm;
-  /// dlrm: hidden widths of the MLP over the dense features; a last layer of the tables' dim follows.
+  /// dlrm: hidden widths of the MLP over the dense features; a last layer of the tables' dim
+  /// follows.
   std::vector<std::int64_t> bottom = {512, 256, 64};
   /// Hidden widths of the MLP that ends in the logit.
   std::vector<std::int64_t> top = {512, 256};
@@ -168,7 +169,8 @@ struct TransportConfig {
   std::int64_t max_sleep_us = 100;
 };
 
-/// The whole experiment, resolved: slots and tables are listed one by one, in the order of the data.
+/// The whole experiment, resolved: slots and tables are listed one by one, in the order of the
+/// data.
 struct Config {
   JobConfig job;
   RolesConfig roles;
@@ -190,25 +192,25 @@ struct Config {
 
 /// A key on the command line or in a file, as written, with where it was found for messages.
 struct Setting {
-  std::string key;    ///< section.name
+  std::string key;  ///< section.name
   std::string value;
   std::string where;  ///< "configs/x.ini:12" or "command line"
 };
 
-/// The settings of an INI file in its order. Throws ConfigError: file missing, line not understood, key
-/// given twice.
+/// The settings of an INI file in its order. Throws ConfigError: file missing, line not understood,
+/// key given twice.
 std::vector<Setting> read_ini(const std::string& path);
 
-/// Builds the config from settings in order, later ones winning; fills in slots and tables and checks all
-/// of it. Reads no data, but the header line of CSV files where the config needs it. Throws one
-/// ConfigError that names where, key, problem and remedy of the first fault.
+/// Builds the config from settings in order, later ones winning; fills in slots and tables and
+/// checks all of it. Reads no data, but the header line of CSV files where the config needs it.
+/// Throws one ConfigError that names where, key, problem and remedy of the first fault.
 Config resolve(const std::vector<Setting>& settings);
 
 /// Checks that `world` ranks can take the roles, and fills in roles.trainers. Throws ConfigError.
 void resolve_roles(Config& config, std::int64_t world);
 
-/// The INI text that resolves to `config` again, with a comment per key: for --print-config, the run
-/// directory and checkpoints.
+/// The INI text that resolves to `config` again, with a comment per key: for --print-config, the
+/// run directory and checkpoints.
 std::string to_ini(const Config& config);
 
 /// Every key with default and meaning, for --help.

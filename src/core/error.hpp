@@ -20,8 +20,9 @@ enum class ExitCode : int {
   stopped = 75,    ///< Stopped by a signal after saving: run again to go on.
 };
 
-/// The one exception type that Satrap throws on purpose. what() reads "problem (why); remedy", where
-/// any of the last two may be missing. The code is what the process exits with if nobody handles it.
+/// The one exception type that Satrap throws on purpose. what() reads "problem (why); remedy",
+/// where any of the last two may be missing. The code is what the process exits with if nobody
+/// handles it.
 class Error : public std::runtime_error {
  public:
   Error(ExitCode code, std::string_view problem, std::string_view why = {},
@@ -63,8 +64,9 @@ namespace detail {
 #define SATRAP_ASSERT(condition) static_cast<void>(sizeof(!(condition)))
 #else
 #define SATRAP_CHECK_(kind, condition) \
-  ((condition) ? static_cast<void>(0)  \
-               : ::satrap::detail::check_failed(kind, #condition, std::source_location::current()))
+  ((condition)                         \
+       ? static_cast<void>(0)          \
+       : ::satrap::detail::check_failed(kind, #condition, std::source_location::current()))
 #define SATRAP_EXPECT(condition) SATRAP_CHECK_("precondition", condition)
 #define SATRAP_ASSERT(condition) SATRAP_CHECK_("internal check", condition)
 #endif

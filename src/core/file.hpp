@@ -6,8 +6,8 @@
 
 namespace satrap {
 
-/// Replaces `path` by `content` so that a reader sees the old file or the new one, also after a power
-/// failure: written beside it, synced, renamed, directory synced. Throws CheckpointError.
+/// Replaces `path` by `content` so that a reader sees the old file or the new one, also after a
+/// power failure: written beside it, synced, renamed, directory synced. Throws CheckpointError.
 void write_file_atomically(const std::filesystem::path& path, std::string_view content);
 
 /// fsync of a file or directory. Throws CheckpointError.

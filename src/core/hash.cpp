@@ -17,7 +17,9 @@ StreamHash::StreamHash() : state_(XXH3_createState()) {
   XXH3_64bits_reset(static_cast<XXH3_state_t*>(state_));
 }
 
-StreamHash::~StreamHash() { XXH3_freeState(static_cast<XXH3_state_t*>(state_)); }
+StreamHash::~StreamHash() {
+  XXH3_freeState(static_cast<XXH3_state_t*>(state_));
+}
 
 void StreamHash::update(std::span<const std::byte> bytes) {
   XXH3_64bits_update(static_cast<XXH3_state_t*>(state_), bytes.data(), bytes.size());

@@ -18,8 +18,8 @@ constexpr std::uint64_t mix(std::uint64_t x) noexcept {
   return x;
 }
 
-/// XXH3 of a byte string. The values are part of the data format (text categories become ids this way)
-/// and of checkpoints (checksums), so they never change.
+/// XXH3 of a byte string. The values are part of the data format (text categories become ids this
+/// way) and of checkpoints (checksums), so they never change.
 std::uint64_t hash_bytes(std::string_view bytes, std::uint64_t seed = 0) noexcept;
 
 /// XXH3 over pieces that arrive one after the other; equal to hash_bytes of their concatenation.
@@ -37,8 +37,8 @@ class StreamHash {
   void* state_;
 };
 
-/// Who owns a row: (table, id) hashes to one of `virtual_shards`; each server owns a contiguous range
-/// of them. Part of the checkpoint format: rows are grouped by virtual shard.
+/// Who owns a row: (table, id) hashes to one of `virtual_shards`; each server owns a contiguous
+/// range of them. Part of the checkpoint format: rows are grouped by virtual shard.
 ///
 ///     virtual shard   0 ........ V/S-1 | V/S ...... 2V/S-1 | ...        (S servers, V shards)
 ///     server                0          |         1         | ...
@@ -46,9 +46,11 @@ class RowPlacement {
  public:
   RowPlacement(std::uint32_t virtual_shards, std::int32_t servers);
 
-  static std::uint32_t shard_of(TableId table, FeatureId id, std::uint32_t virtual_shards) noexcept {
-    // The upper half of a multiply maps a hash to [0, virtual_shards) without a division. The store's
-    // index mixes the id alone, so that the ids of one shard are still spread over its index.
+  static std::uint32_t shard_of(TableId table, FeatureId id,
+                                std::uint32_t virtual_shards) noexcept {
+    // The upper half of a multiply maps a hash to [0, virtual_shards) without a division. The
+    // store's index mixes the id alone, so that the ids of one shard are still spread over its
+    // index.
     const std::uint64_t hash = mix(raw(id) ^ (0x9e3779b97f4a7c15ULL * (raw(table) + 1ULL)));
     return static_cast<std::uint32_t>((hash >> 32) * virtual_shards >> 32);
   }

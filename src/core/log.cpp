@@ -14,7 +14,9 @@ namespace {
 std::string identity = "satrap";  // NOLINT: one per process, set before threads start
 }
 
-const std::string& log_identity() noexcept { return identity; }
+const std::string& log_identity() noexcept {
+  return identity;
+}
 
 void set_up_logging(const std::string& who, const std::string& path, const std::string& level) {
   identity = who;

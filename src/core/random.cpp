@@ -46,7 +46,9 @@ std::uint64_t RandomSequence::next64() noexcept {
   return (high << 32) | (*this)();
 }
 
-double RandomSequence::uniform() noexcept { return static_cast<double>(next64() >> 11) * 0x1p-53; }
+double RandomSequence::uniform() noexcept {
+  return static_cast<double>(next64() >> 11) * 0x1p-53;
+}
 
 std::uint64_t RandomSequence::below(std::uint64_t bound) noexcept {
   __extension__ using Wide = unsigned __int128;

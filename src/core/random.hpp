@@ -8,8 +8,8 @@
 
 namespace satrap {
 
-/// Counter-based random numbers (Philox4x32-10, Salmon et al. 2011): a value depends only on its key
-/// and counter, never on who asked before. `stream` separates the uses of one seed.
+/// Counter-based random numbers (Philox4x32-10, Salmon et al. 2011): a value depends only on its
+/// key and counter, never on who asked before. `stream` separates the uses of one seed.
 enum class RandomStream : std::uint32_t {
   row_init = 1,
   shuffle = 2,
@@ -29,13 +29,13 @@ constexpr float unit_float(std::uint32_t word) noexcept {
   return static_cast<float>(word >> 8) * 0x1p-24f;
 }
 
-/// Fills `out` [dim] with uniform values in [-range, range), a function of (seed, table, id) alone: the
-/// initial weights of a row, the same wherever and whenever it is made.
+/// Fills `out` [dim] with uniform values in [-range, range), a function of (seed, table, id) alone:
+/// the initial weights of a row, the same wherever and whenever it is made.
 void initial_row(std::uint64_t seed, TableId table, FeatureId id, float range,
                  std::span<float> out) noexcept;
 
-/// A sequential generator over one (seed, stream, substream), for code that draws one after the other.
-/// Satisfies UniformRandomBitGenerator.
+/// A sequential generator over one (seed, stream, substream), for code that draws one after the
+/// other. Satisfies UniformRandomBitGenerator.
 class RandomSequence {
  public:
   using result_type = std::uint32_t;

@@ -12,7 +12,9 @@ namespace {
 std::atomic<bool> requested{false};
 static_assert(std::atomic<bool>::is_always_lock_free, "set in a signal handler");
 
-void request_stop(int) { requested.store(true, std::memory_order_relaxed); }
+void request_stop(int) {
+  requested.store(true, std::memory_order_relaxed);
+}
 
 }  // namespace
 
@@ -27,6 +29,8 @@ void catch_stop_signals() {
   }
 }
 
-bool stop_requested() noexcept { return requested.load(std::memory_order_relaxed); }
+bool stop_requested() noexcept {
+  return requested.load(std::memory_order_relaxed);
+}
 
 }  // namespace satrap

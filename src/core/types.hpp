@@ -12,7 +12,8 @@ enum class FeatureId : std::uint64_t {};
 enum class TableId : std::uint32_t {};
 enum class SlotId : std::uint32_t {};
 
-/// Positions within one role, from 0: server 0 is the first embedding server, whatever its world rank.
+/// Positions within one role, from 0: server 0 is the first embedding server, whatever its world
+/// rank.
 enum class ServerId : std::int32_t {};
 enum class WorkerId : std::int32_t {};
 enum class TrainerId : std::int32_t {};
@@ -23,7 +24,7 @@ using Step = std::int64_t;
 
 /// The number behind an id.
 template <class Id>
-  requires std::is_enum_v<Id>
+requires std::is_enum_v<Id>
 constexpr std::underlying_type_t<Id> raw(Id id) noexcept {
   return static_cast<std::underlying_type_t<Id>>(id);
 }

@@ -7,8 +7,8 @@
 
 namespace satrap::data {
 
-/// A place in the endless sequence of samples: sample `sample` (from 0) of the order of epoch `epoch`.
-/// It belongs to the global order, so that any number of ranks can go on from it.
+/// A place in the endless sequence of samples: sample `sample` (from 0) of the order of epoch
+/// `epoch`. It belongs to the global order, so that any number of ranks can go on from it.
 struct Position {
   std::int64_t epoch = 0;
   std::int64_t sample = 0;
@@ -16,7 +16,8 @@ struct Position {
   friend bool operator==(const Position&, const Position&) = default;
 };
 
-/// The ids of one slot of n samples: those of sample i are ids[offsets[i]] up to ids[offsets[i + 1]].
+/// The ids of one slot of n samples: those of sample i are ids[offsets[i]] up to ids[offsets[i +
+/// 1]].
 struct SlotIds {
   std::vector<FeatureId> ids;
   std::vector<std::uint32_t> offsets;  ///< [n + 1], offsets[0] = 0
@@ -49,10 +50,10 @@ struct SlotRows {
 
 /// A batch ready to be looked up: every id crosses the network once.
 struct IdBatch {
-  std::vector<float> labels;      ///< [n]
-  std::vector<float> dense;       ///< [n, dense_features]
-  std::vector<TableIds> tables;   ///< [tables]
-  std::vector<SlotRows> slots;    ///< [slots]
+  std::vector<float> labels;     ///< [n]
+  std::vector<float> dense;      ///< [n, dense_features]
+  std::vector<TableIds> tables;  ///< [tables]
+  std::vector<SlotRows> slots;   ///< [slots]
 
   std::int64_t size() const noexcept { return static_cast<std::int64_t>(labels.size()); }
 };

@@ -9,9 +9,9 @@
 
 namespace satrap::data {
 
-/// Finds the distinct ids of each table of a batch and groups them by owner. Within a server the ids stand
-/// in the order of their first occurrence (slot by slot, sample by sample). Keeps its hash tables between
-/// batches, so that a warm one does not allocate. Not thread-safe.
+/// Finds the distinct ids of each table of a batch and groups them by owner. Within a server the
+/// ids stand in the order of their first occurrence (slot by slot, sample by sample). Keeps its
+/// hash tables between batches, so that a warm one does not allocate. Not thread-safe.
 class Deduplicator {
  public:
   Deduplicator(const config::Config& config, const RowPlacement& placement);

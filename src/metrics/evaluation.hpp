@@ -27,8 +27,8 @@ struct Evaluation {
   std::optional<double> calibration;
 };
 
-/// Sorts `scored` and evaluates it. A function of the multiset of samples alone: neither their order
-/// nor how they were spread over ranks changes a bit of the result.
+/// Sorts `scored` and evaluates it. A function of the multiset of samples alone: neither their
+/// order nor how they were spread over ranks changes a bit of the result.
 Evaluation evaluate(std::vector<Scored>& scored);
 
 /// The same from probabilities, for predictions that others made. [n] and [n].

@@ -29,25 +29,26 @@ struct ModelShape {
 
 /// The dense network from pooled embeddings and dense features to logits.
 ///
-/// Parameters, gradients and state are flat float buffers in the same order on every rank, layer by layer
-/// from the input to the output, so that they are all-reduced, checked and saved as arrays. Not
-/// thread-safe. A batch of 0 samples is legal everywhere and gives gradients of 0.
+/// Parameters, gradients and state are flat float buffers in the same order on every rank, layer by
+/// layer from the input to the output, so that they are all-reduced, checked and saved as arrays.
+/// Not thread-safe. A batch of 0 samples is legal everywhere and gives gradients of 0.
 class DenseModel {
  public:
-  /// Told during backward that the gradients from `offset` on are final (and those behind it were told
-  /// before): the all-reduce of a bucket may start. Offsets fall; the last is 0.
+  /// Told during backward that the gradients from `offset` on are final (and those behind it were
+  /// told before): the all-reduce of a bucket may start. Offsets fall; the last is 0.
   using GradientsReady = std::function<void(std::int64_t offset)>;
 
   virtual ~DenseModel() = default;
 
-  /// logits [batch] from dense [batch, dense_features] and pooled [batch, pooled_width] (each sample's
-  /// pooled vectors one after the other, in slot order). `training` makes batch normalisation use and
-  /// record the batch's statistics. The inputs must live until backward has returned.
-  virtual std::span<const float> forward(std::int64_t batch, const float* dense, const float* pooled,
-                                         bool training) = 0;
+  /// logits [batch] from dense [batch, dense_features] and pooled [batch, pooled_width] (each
+  /// sample's pooled vectors one after the other, in slot order). `training` makes batch
+  /// normalisation use and record the batch's statistics. The inputs must live until backward has
+  /// returned.
+  virtual std::span<const float> forward(std::int64_t batch, const float* dense,
+                                         const float* pooled, bool training) = 0;
 
-  /// From dL/dlogits [batch] of the last forward: sets gradients() (does not add to them) and returns
-  /// dL/dpooled [batch, pooled_width], valid until the next call.
+  /// From dL/dlogits [batch] of the last forward: sets gradients() (does not add to them) and
+  /// returns dL/dpooled [batch, pooled_width], valid until the next call.
   virtual std::span<const float> backward(const float* logit_gradients,
                                           const GradientsReady& ready) = 0;
 
@@ -70,8 +71,9 @@ class DenseModel {
   std::vector<ParameterInfo> state_info_;
 };
 
-/// Builds the model of `config`, weights drawn from (seed, name of the layer) as PyTorch's Linear does it:
-/// uniform in ±1/sqrt(in). Throws ConfigError if the shape does not fit (dlrm needs equal dims).
+/// Builds the model of `config`, weights drawn from (seed, name of the layer) as PyTorch's Linear
+/// does it: uniform in ±1/sqrt(in). Throws ConfigError if the shape does not fit (dlrm needs equal
+/// dims).
 std::unique_ptr<DenseModel> make_model(const config::ModelConfig& config, const ModelShape& shape,
                                        std::uint64_t seed);
 

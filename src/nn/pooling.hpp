@@ -15,12 +15,12 @@ struct BagView {
   config::Pooling pooling = config::Pooling::sum;
 };
 
-/// Pools `rows` [unique, dim] into `out`, whose vector of sample i starts at out + i * stride. An empty bag
-/// gives zeros.
+/// Pools `rows` [unique, dim] into `out`, whose vector of sample i starts at out + i * stride. An
+/// empty bag gives zeros.
 void pool_forward(const BagView& bags, const float* rows, float* out, std::int64_t stride);
 
-/// Adds the gradients of the pooled vectors, at gradients + i * stride, to `row_gradients` [unique, dim],
-/// sample by sample: the sum for a row does not depend on where the row stands.
+/// Adds the gradients of the pooled vectors, at gradients + i * stride, to `row_gradients` [unique,
+/// dim], sample by sample: the sum for a row does not depend on where the row stands.
 void pool_backward(const BagView& bags, const float* gradients, std::int64_t stride,
                    float* row_gradients);
 

@@ -53,9 +53,9 @@ struct RowOrder {
   std::vector<std::int64_t> shard_begin;  ///< [virtual_shards + 1] offsets into rows
 };
 
-/// One shard of one embedding table: rows of fixed size in slabs, found through a fingerprint index.
-/// Not thread-safe. All operations are batched; in a batch given to `lookup` or `apply` the ids must be
-/// distinct. Any 64-bit id is legal.
+/// One shard of one embedding table: rows of fixed size in slabs, found through a fingerprint
+/// index. Not thread-safe. All operations are batched; in a batch given to `lookup` or `apply` the
+/// ids must be distinct. Any 64-bit id is legal.
 class Table {
  public:
   /// `config.capacity` rows are the capacity of this shard (0: no limit). Throws ConfigError for a
@@ -65,22 +65,24 @@ class Table {
   Table(Table&&) noexcept;
   Table& operator=(Table&&) noexcept;
 
-  /// Writes the weights of `ids` [n] to `out` [n, dim]. With Missing::insert new rows are made, evicting
-  /// others if the table is full; rows of this batch are never evicted by it. Throws DataError if the
-  /// batch has more ids than the capacity, or if the table is full and eviction is off.
+  /// Writes the weights of `ids` [n] to `out` [n, dim]. With Missing::insert new rows are made,
+  /// evicting others if the table is full; rows of this batch are never evicted by it. Throws
+  /// DataError if the batch has more ids than the capacity, or if the table is full and eviction is
+  /// off.
   void lookup(std::span<const FeatureId> ids, Missing missing, float* out);
 
-  /// One optimizer step for each of `ids` [n] with its gradient in `gradients` [n, dim], summed over
-  /// duplicates by the caller. The gradient of an id without a row is counted as dropped and changes
-  /// nothing else.
+  /// One optimizer step for each of `ids` [n] with its gradient in `gradients` [n, dim], summed
+  /// over duplicates by the caller. The gradient of an id without a row is counted as dropped and
+  /// changes nothing else.
   void apply(std::span<const FeatureId> ids, const float* gradients, const UpdateContext& context);
 
-  /// All rows in checkpoint order; 4 bytes per row of memory beyond the table (twice that while sorting).
+  /// All rows in checkpoint order; 4 bytes per row of memory beyond the table (twice that while
+  /// sorting).
   RowOrder order_rows(std::uint32_t virtual_shards) const;
   /// Copies `rows` into `block`, replacing what it held.
   void export_rows(std::span<const RowNumber> rows, RowBlock& block) const;
-  /// Adds rows, or overwrites those that exist. Throws CheckpointError if a size of the block is wrong,
-  /// or if the rows do not fit the capacity.
+  /// Adds rows, or overwrites those that exist. Throws CheckpointError if a size of the block is
+  /// wrong, or if the rows do not fit the capacity.
   void import_rows(const RowBlock& block);
 
   const config::TableConfig& config() const noexcept;

@@ -13,9 +13,10 @@ namespace satrap::comm {
 /// Collectives among the ranks of a communicator that a compute thread asks for and the MPI thread
 /// carries out without blocking, so that rings go on moving meanwhile.
 ///
-/// The compute thread calls everything but progress() and abandon(); the MPI thread calls progress() in its
-/// loop. All ranks must call the same collectives in the same order. Over one rank the calls return at
-/// once and progress() is not needed. Sums have a fixed order for a fixed number of ranks and length.
+/// The compute thread calls everything but progress() and abandon(); the MPI thread calls
+/// progress() in its loop. All ranks must call the same collectives in the same order. Over one
+/// rank the calls return at once and progress() is not needed. Sums have a fixed order for a fixed
+/// number of ranks and length.
 class Collectives {
  public:
   explicit Collectives(const Communicator& communicator);
@@ -34,7 +35,8 @@ class Collectives {
   void max(std::span<std::int64_t> values);
   void broadcast(std::span<float> values, int root);
   void barrier();
-  /// On `root`: the bytes of every rank, in rank order. Elsewhere empty. Sizes may differ and exceed 2 GiB.
+  /// On `root`: the bytes of every rank, in rank order. Elsewhere empty. Sizes may differ and
+  /// exceed 2 GiB.
   std::vector<std::byte> gather(std::span<const std::byte> bytes, int root);
 
   /// MPI thread: starts and completes operations; returns whether it did anything.

@@ -8,9 +8,9 @@
 
 namespace satrap::comm {
 
-/// A communicator that we own: errors are returned (and thrown as InternalError), the destructor frees it.
-/// The calls are blocking collectives over all of its ranks and meant for setting up and shutting down;
-/// what runs during training is in collective/. Move-only; null after a move.
+/// A communicator that we own: errors are returned (and thrown as InternalError), the destructor
+/// frees it. The calls are blocking collectives over all of its ranks and meant for setting up and
+/// shutting down; what runs during training is in collective/. Move-only; null after a move.
 class Communicator {
  public:
   /// MPI_Comm's representation without mpi.h: a pointer with Open MPI.

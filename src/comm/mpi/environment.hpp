@@ -4,11 +4,11 @@
 
 namespace satrap::comm {
 
-/// MPI for the life of the process: initialises with MPI_THREAD_FUNNELED and finalises. Only the thread
-/// that made it may call anything of satrap::comm, except where a class says otherwise.
+/// MPI for the life of the process: initialises with MPI_THREAD_FUNNELED and finalises. Only the
+/// thread that made it may call anything of satrap::comm, except where a class says otherwise.
 ///
-/// Before MPI_Init it gives OMPI_MCA_* settings that Satrap needs a default in the process's environment
-/// (the user's settings win): see docs/transport.md.
+/// Before MPI_Init it gives OMPI_MCA_* settings that Satrap needs a default in the process's
+/// environment (the user's settings win): see docs/transport.md.
 class Environment {
  public:
   Environment(int* argc, char*** argv);
@@ -17,8 +17,8 @@ class Environment {
   Environment& operator=(const Environment&) = delete;
 };
 
-/// Ends every rank of the job at once with `code`, after this rank has logged why. For errors that the
-/// other ranks do not know of; those that all ranks know of return from main instead.
+/// Ends every rank of the job at once with `code`, after this rank has logged why. For errors that
+/// the other ranks do not know of; those that all ranks know of return from main instead.
 [[noreturn]] void abort_job(ExitCode code) noexcept;
 
 }  // namespace satrap::comm
