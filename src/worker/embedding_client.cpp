@@ -1,0 +1,175 @@
+#include "worker/embedding_client.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace satrap::worker {
+
+namespace {
+
+// A lookup asks for at most this many floats, so that a server's reply fits its staging buffer and
+// is under way while the next one is prepared.
+constexpr std::int64_t kMaxLookupFloats = std::int64_t{1} << 18;
+
+void add(store::TableStatistics& sum, const store::TableStatistics& other) {
+  sum.rows += other.rows;
+  sum.bytes += other.bytes;
+  sum.hits += other.hits;
+  sum.inserted += other.inserted;
+  sum.evicted += other.evicted;
+  sum.gradients_applied += other.gradients_applied;
+  sum.gradients_dropped += other.gradients_dropped;
+}
+
+}  // namespace
+
+std::vector<std::int64_t> table_dims(const config::Config& config) {
+  std::vector<std::int64_t> dims;
+  for (const auto& table : config.tables) dims.push_back(table.dim);
+  return dims;
+}
+
+std::vector<std::int64_t> unique_rows(const data::IdBatch& batch) {
+  std::vector<std::int64_t> unique;
+  for (const auto& table : batch.tables) {
+    unique.push_back(static_cast<std::int64_t>(table.unique.size()));
+  }
+  return unique;
+}
+
+EmbeddingClient::EmbeddingClient(const config::Config& config, comm::Fabric& fabric,
+                                 const std::vector<WorldRank>& servers, comm::Pump pump)
+    : dims_(table_dims(config)), pump_(std::move(pump)) {
+  for (const WorldRank rank : servers) {
+    servers_.push_back({comm::Outbox(fabric.to(rank)),
+                        comm::Inbox(fabric.from(rank), fmt::format("server rank {}", raw(rank))),
+                        {}});
+  }
+  max_payload_ = servers_.front().outbox.max_payload();
+}
+
+template <class Fn>
+void EmbeddingClient::for_each_piece(const data::IdBatch& batch, bool with_rows, Fn&& fn) const {
+  for (std::size_t s = 0; s < servers_.size(); ++s) {
+    for (std::size_t t = 0; t < batch.tables.size(); ++t) {
+      const auto row_bytes = static_cast<std::size_t>(dims_[t]) * sizeof(float);
+      const std::size_t most =
+          with_rows ? max_payload_ / (sizeof(FeatureId) + row_bytes)
+                    : std::min<std::size_t>(max_payload_ / sizeof(FeatureId),
+                                            static_cast<std::size_t>(kMaxLookupFloats / dims_[t]));
+      const std::size_t end = batch.tables[t].server_begin[s + 1];
+      for (std::size_t first = batch.tables[t].server_begin[s]; first < end; first += most) {
+        fn(s, t, first, std::min(most, end - first));
+      }
+    }
+  }
+}
+
+std::int64_t EmbeddingClient::lookup_messages(const data::IdBatch& batch) const {
+  std::int64_t messages = 0;
+  for_each_piece(batch, false, [&](auto, auto, auto, auto) { ++messages; });
+  return messages;
+}
+
+void EmbeddingClient::send_lookup(TrainerId trainer, Step step, bool evaluation,
+                                  const data::IdBatch& batch, const Landing& landing) {
+  const comm::RowLayout layout(unique_rows(batch), dims_);
+  for_each_piece(
+      batch, false, [&](std::size_t s, std::size_t t, std::size_t first, std::size_t count) {
+        comm::MessageHeader header;
+        header.type = comm::MessageType::lookup;
+        header.table = static_cast<std::uint32_t>(t);
+        header.trainer = raw(trainer);
+        header.step = step;
+        header.count = static_cast<std::uint32_t>(count);
+        header.flags = evaluation ? comm::kEvaluation : 0;
+        header.reply_rank = raw(landing.rank);
+        header.reply_offset =
+            landing.offset + (layout.offset[t] + static_cast<std::int64_t>(first) * dims_[t]) *
+                                 static_cast<std::int64_t>(sizeof(float));
+        const auto payload =
+            comm::compose_blocking(servers_[s].outbox, header, count * sizeof(FeatureId), pump_);
+        std::memcpy(payload.data(), batch.tables[t].unique.data() + first,
+                    count * sizeof(FeatureId));
+        servers_[s].outbox.commit();
+      });
+}
+
+void EmbeddingClient::send_gradients(TrainerId trainer, Step step, const data::IdBatch& batch,
+                                     std::span<const float> gradients) {
+  comm::MessageHeader header;
+  header.trainer = raw(trainer);
+  header.step = step;
+  if (!gradients.empty()) {
+    const comm::RowLayout layout(unique_rows(batch), dims_);
+    header.type = comm::MessageType::gradients;
+    for_each_piece(
+        batch, true, [&](std::size_t s, std::size_t t, std::size_t first, std::size_t count) {
+          header.table = static_cast<std::uint32_t>(t);
+          header.count = static_cast<std::uint32_t>(count);
+          const std::size_t id_bytes = count * sizeof(FeatureId);
+          const std::size_t row_bytes = count * static_cast<std::size_t>(dims_[t]) * sizeof(float);
+          const auto payload =
+              comm::compose_blocking(servers_[s].outbox, header, id_bytes + row_bytes, pump_);
+          std::memcpy(payload.data(), batch.tables[t].unique.data() + first, id_bytes);
+          std::memcpy(
+              payload.data() + id_bytes,
+              gradients.data() + layout.offset[t] + static_cast<std::int64_t>(first) * dims_[t],
+              row_bytes);
+          servers_[s].outbox.commit();
+        });
+  }
+  header.type = comm::MessageType::pushed;
+  header.table = 0;
+  header.count = 0;
+  for (Peer& server : servers_) {
+    comm::compose_blocking(server.outbox, header, 0, pump_);
+    server.outbox.commit();
+  }
+}
+
+void EmbeddingClient::send_fence(comm::FenceKind kind, Step step, ExitCode code) {
+  comm::MessageHeader header;
+  header.type = comm::MessageType::fence;
+  header.detail = static_cast<std::uint32_t>(kind);
+  header.step = step;
+  header.count = static_cast<std::uint32_t>(code);
+  statistics_.assign(dims_.size(), {});
+  fences_pending_ = servers_.size();
+  for (Peer& server : servers_) {
+    comm::compose_blocking(server.outbox, header, 0, pump_);
+    server.outbox.commit();
+  }
+}
+
+void EmbeddingClient::receive(const std::function<void(const comm::MessageHeader&)>& looked_up) {
+  for (Peer& server : servers_) {
+    while (const auto message = server.inbox.peek()) {
+      if (message->header.type == comm::MessageType::looked_up) {
+        looked_up(message->header);
+      } else if (message->header.type == comm::MessageType::fence_done) {
+        if (const auto bytes = server.blob.add(*message, server.inbox)) {
+          add_statistics(*bytes, server.inbox, message->header);
+        }
+      } else {
+        server.inbox.refuse(message->header, "type");
+      }
+      server.inbox.pop();
+    }
+  }
+}
+
+void EmbeddingClient::add_statistics(const std::vector<std::byte>& bytes, const comm::Inbox& inbox,
+                                     const comm::MessageHeader& header) {
+  if (bytes.size() != statistics_.size() * sizeof(store::TableStatistics) || fences_pending_ == 0) {
+    inbox.refuse(header, "fence");
+  }
+  for (std::size_t t = 0; t < statistics_.size(); ++t) {
+    store::TableStatistics table;
+    std::memcpy(&table, bytes.data() + t * sizeof(table), sizeof(table));
+    add(statistics_[t], table);
+  }
+  --fences_pending_;
+}
+
+}  // namespace satrap::worker
