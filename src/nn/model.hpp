@@ -1,23 +1,17 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "config/config.hpp"
+#include "device/memory.hpp"
+#include "device/stream.hpp"
+#include "nn/matmul.hpp"
+#include "nn/parameters.hpp"
 
 namespace satrap::nn {
-
-/// One named array of the model inside its flat buffer, e.g. "top/0/weight" [out, in].
-struct ParameterInfo {
-  std::string name;
-  std::vector<std::int64_t> shape;
-  std::int64_t offset = 0;  ///< In floats, from the start of the buffer.
-  std::int64_t size = 0;    ///< Product of the shape.
-};
 
 /// Sizes that the config and the data give.
 struct ModelShape {
@@ -34,46 +28,56 @@ struct ModelShape {
 /// Not thread-safe. A batch of 0 samples is legal everywhere and gives gradients of 0.
 class DenseModel {
  public:
-  /// Told during backward that the gradients from `offset` on are final (and those behind it were
-  /// told before): the all-reduce of a bucket may start. Offsets fall; the last is 0.
-  using GradientsReady = std::function<void(std::int64_t offset)>;
+  using GradientsReady = nn::GradientsReady;
 
   virtual ~DenseModel() = default;
 
   /// logits [batch] from dense [batch, dense_features] and pooled [batch, pooled_width] (each
   /// sample's pooled vectors one after the other, in slot order). `training` makes batch
   /// normalisation use and record the batch's statistics. The inputs must live until backward has
-  /// returned.
+  /// returned; the result, until the next forward.
   virtual std::span<const float> forward(std::int64_t batch, const float* dense,
                                          const float* pooled, bool training) = 0;
 
   /// From dL/dlogits [batch] of the last forward: sets gradients() (does not add to them) and
-  /// returns dL/dpooled [batch, pooled_width], valid until the next call.
+  /// returns dL/dpooled [batch, pooled_width], valid until the next call. `ready` may be empty.
   virtual std::span<const float> backward(const float* logit_gradients,
                                           const GradientsReady& ready) = 0;
 
-  std::span<float> parameters() noexcept { return parameters_; }
-  std::span<float> gradients() noexcept { return gradients_; }
-  /// What is learned without a gradient: running mean and variance of batch normalisation.
-  std::span<float> state() noexcept { return state_; }
+  std::span<float> parameters() noexcept { return parameters_.span(); }
+  std::span<float> gradients() noexcept { return gradients_.span(); }
+  /// What is learned without a gradient: running mean and variance of batch normalisation, of the
+  /// batches that this replica saw.
+  std::span<float> state() noexcept { return state_.span(); }
 
   const std::vector<ParameterInfo>& parameter_info() const noexcept { return parameter_info_; }
   const std::vector<ParameterInfo>& state_info() const noexcept { return state_info_; }
 
+  /// The linear layers, for matmul_seconds.
+  const std::vector<LinearShape>& linear_shapes() const noexcept { return linear_shapes_; }
   /// Floating-point operations of the matrix products of one sample, forward and backward.
-  virtual double matmul_flops_per_sample() const noexcept = 0;
+  double matmul_flops_per_sample() const noexcept;
 
  protected:
-  std::vector<float> parameters_;
-  std::vector<float> gradients_;
-  std::vector<float> state_;
+  DenseModel() = default;
+  DenseModel(const DenseModel&) = delete;
+  DenseModel& operator=(const DenseModel&) = delete;
+
+  /// Makes the flat buffers once the layers have added their arrays.
+  void allocate();
+
+  device::Stream stream_;
+  device::Buffer<float> parameters_;
+  device::Buffer<float> gradients_;
+  device::Buffer<float> state_;
   std::vector<ParameterInfo> parameter_info_;
   std::vector<ParameterInfo> state_info_;
+  std::vector<LinearShape> linear_shapes_;
 };
 
-/// Builds the model of `config`, weights drawn from (seed, name of the layer) as PyTorch's Linear
-/// does it: uniform in ±1/sqrt(in). Throws ConfigError if the shape does not fit (dlrm needs equal
-/// dims).
+/// Builds the model of `config`, weights drawn from (seed, name of the array) as PyTorch's Linear
+/// does it: uniform in ±1/√in. Throws ConfigError if the shape does not fit (dlrm needs dense
+/// features, slots, and equal dims). What the models compute is in docs/model.md.
 std::unique_ptr<DenseModel> make_model(const config::ModelConfig& config, const ModelShape& shape,
                                        std::uint64_t seed);
 

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <cstdint>
+
+#include "device/stream.hpp"
+
+namespace satrap::nn::ops {
+
+/// out[i] = weight(i) · Σ of the rows of bag i; the columns are independent of each other.
+struct PoolBags {
+  const std::uint32_t* indices;
+  const std::uint32_t* offsets;  ///< [batch + 1]
+  bool mean;
+  const float* rows;  ///< [unique, dim]
+  std::int64_t dim;
+  float* out;
+  std::int64_t stride;
+
+  SATRAP_KERNEL void operator()(std::int64_t sample) const {
+    float* const pooled = out + sample * stride;
+    const std::uint32_t begin = offsets[sample];
+    const std::uint32_t end = offsets[sample + 1];
+    for (std::int64_t d = 0; d < dim; ++d) pooled[d] = 0.0f;
+    for (std::uint32_t k = begin; k < end; ++k) {
+      const float* row = rows + indices[k] * dim;
+#pragma GCC ivdep
+      for (std::int64_t d = 0; d < dim; ++d) pooled[d] += row[d];
+    }
+    if (!mean || end - begin < 2) return;
+    const float weight = 1.0f / static_cast<float>(end - begin);
+    for (std::int64_t d = 0; d < dim; ++d) pooled[d] *= weight;
+  }
+};
+
+/// Adds the gradient of each pooled vector to the rows of its bag.
+struct PoolBagsGradient {
+  const std::uint32_t* indices;
+  const std::uint32_t* offsets;
+  bool mean;
+  const float* gradients;
+  std::int64_t dim;
+  std::int64_t stride;
+  float* row_gradients;
+
+  SATRAP_KERNEL void operator()(std::int64_t sample) const {
+    const float* const pooled = gradients + sample * stride;
+    const std::uint32_t begin = offsets[sample];
+    const std::uint32_t end = offsets[sample + 1];
+    const float weight = mean && end > begin ? 1.0f / static_cast<float>(end - begin) : 1.0f;
+    for (std::uint32_t k = begin; k < end; ++k) {
+      float* row = row_gradients + indices[k] * dim;
+#pragma GCC ivdep
+      for (std::int64_t d = 0; d < dim; ++d) row[d] += weight * pooled[d];
+    }
+  }
+};
+
+}  // namespace satrap::nn::ops
