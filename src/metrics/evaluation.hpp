@@ -28,10 +28,11 @@ struct Evaluation {
 };
 
 /// Sorts `scored` and evaluates it. A function of the multiset of samples alone: neither their
-/// order nor how they were spread over ranks changes a bit of the result.
+/// order nor how they were spread over ranks changes a bit of the result. Infinite logits are
+/// legal. Throws NumericalError for a NaN among them: it has no rank.
 Evaluation evaluate(std::vector<Scored>& scored);
 
-/// The same from probabilities, for predictions that others made. [n] and [n].
+/// The same from probabilities in [0, 1], for predictions that others made. [n] and [n].
 Evaluation evaluate_probabilities(std::span<const float> probabilities,
                                   std::span<const float> labels);
 
