@@ -8,9 +8,9 @@
 namespace satrap::config {
 
 // One plain struct per section of the INI file, with its defaults. What a key means, how it is
-// spelled, checked and printed is in the field table of its struct (fields.cpp), and nowhere else.
+// spelled, checked and printed is in the field table of its struct (fields/), and nowhere else; how
+// the choices are spelled is in names.hpp.
 
-enum class Resume { automatic, never, path };
 enum class DataFormat { criteo, csv };
 enum class DenseTransform { log1p, standardize, none };
 enum class Pooling { sum, mean };
@@ -30,6 +30,8 @@ struct JobConfig {
   std::string log_level = "info";
   /// Seconds between two progress lines.
   double progress_interval = 1.0;
+
+  friend bool operator==(const JobConfig&, const JobConfig&) = default;
 };
 
 struct RolesConfig {
@@ -37,6 +39,8 @@ struct RolesConfig {
   std::int64_t workers = 0;
   /// 0: every rank that is neither server nor worker.
   std::int64_t trainers = 0;
+
+  friend bool operator==(const RolesConfig&, const RolesConfig&) = default;
 };
 
 struct DataConfig {
@@ -51,19 +55,23 @@ struct DataConfig {
   std::int64_t max_bad_rows = 0;
 
   // CSV only.
+  /// One or more characters; `\t` may stand for a tab.
   std::string delimiter = ",";
-  /// Whether the first line of each file names the columns; else `columns` does.
+  /// Whether the first line of each file names the columns; else `columns` does. With both, they
+  /// must agree.
   bool header = false;
   std::vector<std::string> columns;
   std::vector<std::string> categorical;
   std::vector<std::string> numeric;
   std::string label;
-  /// Texts of the label column that mean 1; every other text means 0.
+  /// Texts of the label column that mean 1; every other text means 0. None: the label is 0 or 1.
   std::vector<std::string> label_positive;
   /// The text of a missing value, besides the empty one.
   std::string missing = "?";
   /// Lines that start with this text are passed over; empty: none.
   std::string comment;
+
+  friend bool operator==(const DataConfig&, const DataConfig&) = default;
 };
 
 struct ModelConfig {
@@ -79,6 +87,8 @@ struct ModelConfig {
   bool batch_norm = false;
   /// ffnn: after each hidden layer of `top`.
   Activation activation = Activation::relu;
+
+  friend bool operator==(const ModelConfig&, const ModelConfig&) = default;
 };
 
 struct TrainConfig {
@@ -96,6 +106,8 @@ struct TrainConfig {
   /// Leave out the last step of an epoch if it would be smaller than global_batch.
   bool drop_last = false;
   std::int64_t max_nonfinite_steps = 5;
+
+  friend bool operator==(const TrainConfig&, const TrainConfig&) = default;
 };
 
 struct DenseOptimizerConfig {
@@ -107,6 +119,8 @@ struct DenseOptimizerConfig {
   double eps = 1e-8;
   double initial_accumulator = 0.0;
   double weight_decay = 0.0;
+
+  friend bool operator==(const DenseOptimizerConfig&, const DenseOptimizerConfig&) = default;
 };
 
 /// A factor on the learning rates as a function of the step (reference: docs/config.md).
@@ -120,6 +134,8 @@ struct ScheduleConfig {
   double end_factor = 0.0;
   /// Whether the tables' learning rates follow it too.
   bool sparse = true;
+
+  friend bool operator==(const ScheduleConfig&, const ScheduleConfig&) = default;
 };
 
 struct TableConfig {
@@ -140,6 +156,8 @@ struct TableConfig {
   std::int64_t capacity = 0;
   /// What happens when a table is full: lru evicts, none stops the job.
   Eviction eviction = Eviction::lru;
+
+  friend bool operator==(const TableConfig&, const TableConfig&) = default;
 };
 
 struct SlotConfig {
@@ -147,6 +165,8 @@ struct SlotConfig {
   /// Name of its table; the slot's own name by default.
   std::string table;
   Pooling pooling = Pooling::sum;
+
+  friend bool operator==(const SlotConfig&, const SlotConfig&) = default;
 };
 
 struct CheckpointConfig {
@@ -157,6 +177,8 @@ struct CheckpointConfig {
   std::int64_t keep = 2;
   /// Unit of placement of rows on servers; fixed for the life of a model.
   std::int64_t virtual_shards = 4096;
+
+  friend bool operator==(const CheckpointConfig&, const CheckpointConfig&) = default;
 };
 
 struct TransportConfig {
@@ -167,6 +189,8 @@ struct TransportConfig {
   /// Microseconds of polling before an idle rank starts to sleep, and its longest sleep.
   std::int64_t spin_us = 20;
   std::int64_t max_sleep_us = 100;
+
+  friend bool operator==(const TransportConfig&, const TransportConfig&) = default;
 };
 
 /// The whole experiment, resolved: slots and tables are listed one by one, in the order of the
@@ -188,12 +212,14 @@ struct Config {
   std::int64_t dense_features() const;
   /// The index into `tables` of the table of slots[slot].
   std::size_t table_of_slot(std::size_t slot) const;
+
+  friend bool operator==(const Config&, const Config&) = default;
 };
 
 /// A key on the command line or in a file, as written, with where it was found for messages.
 struct Setting {
-  std::string key;  ///< section.name
-  std::string value;
+  std::string key;    ///< section.name, table.GLOB.name or slot.GLOB.name
+  std::string value;  ///< As written, without the blanks around it.
   std::string where;  ///< "configs/x.ini:12" or "command line"
 };
 
@@ -201,19 +227,40 @@ struct Setting {
 /// key given twice.
 std::vector<Setting> read_ini(const std::string& path);
 
+/// The same for text that is already in memory, e.g. from a checkpoint; `name` stands for the file
+/// in messages.
+std::vector<Setting> parse_ini(std::string_view text, const std::string& name);
+
+/// The command line, taken apart: an option whose name has a dot is a setting, all else is the
+/// program's own.
+struct CommandLine {
+  std::vector<Setting> settings;
+  std::vector<std::string> rest;  ///< In order, "--" and what follows it included.
+};
+
+/// Takes `--section.key=value` and `--section.key value` out of `args` (without the program's
+/// name). Throws ConfigError if a value is missing; a value that starts with "--" needs the "="
+/// form.
+CommandLine parse_command_line(const std::vector<std::string>& args);
+
+/// Whether resolve() may open files of data.train. `skip` is for ranks and tools that resolve a
+/// config that has been checked before and may not see the data.
+enum class Files { read, skip };
+
 /// Builds the config from settings in order, later ones winning; fills in slots and tables and
-/// checks all of it. Reads no data, but the header line of CSV files where the config needs it.
-/// Throws one ConfigError that names where, key, problem and remedy of the first fault.
-Config resolve(const std::vector<Setting>& settings);
+/// checks all of it. Reads no data, but the header line of the first CSV file if data.header is
+/// set (and `files` allows it), to see that the named columns exist. Throws one ConfigError that
+/// names where, key, problem and remedy of the first fault.
+Config resolve(const std::vector<Setting>& settings, Files files = Files::read);
 
 /// Checks that `world` ranks can take the roles, and fills in roles.trainers. Throws ConfigError.
 void resolve_roles(Config& config, std::int64_t world);
 
 /// The INI text that resolves to `config` again, with a comment per key: for --print-config, the
-/// run directory and checkpoints.
+/// run directory and checkpoints. Keys without effect stand there as comments.
 std::string to_ini(const Config& config);
 
-/// Every key with default and meaning, for --help.
+/// Every key with default and meaning, for --help; at most 100 columns wide.
 std::string help();
 
 }  // namespace satrap::config

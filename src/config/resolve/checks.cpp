@@ -1,0 +1,100 @@
+#include "config/resolve/checks.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace satrap::config {
+
+namespace {
+
+/// The key that decides the table of a slot, for messages about its name.
+std::string table_key(const SlotConfig& slot) {
+  return fmt::format("slot.{}.table", slot.name);
+}
+
+/// Names become keys, globs and groups in checkpoints.
+bool is_name(std::string_view name) {
+  const auto is_bad = [](unsigned char c) { return c < ' ' || c == 127; };
+  return !name.empty() && name != "." && name != ".." && name.front() != ' ' &&
+         name.back() != ' ' && name.find_first_of("*?[]/\\#\",=") == name.npos &&
+         std::none_of(name.begin(), name.end(), is_bad);
+}
+
+}  // namespace
+
+void complete_train(Config& config, const Origins& origins) {
+  if (config.train.mode != Mode::sync) return;
+  if (origins.find("train.staleness") && config.train.staleness != 1)
+    origins.refuse("train.staleness", "does not go with train.mode = sync",
+                   "there each lookup waits for the gradients of the step before",
+                   "set train.staleness = 1 or train.mode = hybrid");
+  config.train.staleness = 1;
+}
+
+void complete_schedule(Config& config, const Origins& origins) {
+  auto& schedule = config.schedule;
+  if (schedule.decay == Decay::none) return;
+  if (schedule.decay_steps == 0)
+    origins.refuse("schedule.decay_steps", "must be set", "schedule.decay is",
+                   "say how many steps the decay takes");
+  if (!origins.find("schedule.decay_start")) schedule.decay_start = schedule.warmup_steps;
+  if (schedule.decay_start < schedule.warmup_steps)
+    origins.refuse("schedule.decay_start", "lies within the warm-up",
+                   fmt::format("schedule.warmup_steps = {}", schedule.warmup_steps),
+                   "let the decay start after it");
+  if (schedule.decay == Decay::step && (schedule.end_factor == 0 || schedule.end_factor == 1))
+    origins.refuse("schedule.end_factor", "must be between 0 and 1 with schedule.decay = step",
+                   "every learning rate is multiplied by it every schedule.decay_steps",
+                   "set it, e.g. to 0.1");
+}
+
+void check_names(const Config& config, const Origins& origins) {
+  constexpr auto remedy = "use a name without blanks at its ends and without * ? [ ] / \\ # \" , =";
+  for (const auto& slot : config.slots) {
+    if (!is_name(slot.name))
+      origins.refuse("data.categorical", fmt::format("cannot make a slot of \"{}\"", slot.name), {},
+                     remedy);
+    if (!is_name(slot.table)) origins.refuse(table_key(slot), "is not a name", {}, remedy);
+  }
+}
+
+void check_model(const Config& config, const Origins& origins) {
+  if (config.model.kind != Model::dlrm) return;
+  if (config.dense_features() == 0)
+    origins.refuse("model.kind", "cannot be dlrm without dense features", "data.numeric is empty",
+                   "name numeric columns, or set model.kind = ffnn");
+  const auto& first = config.tables.front();
+  for (const auto& table : config.tables)
+    if (table.dim != first.dim)
+      origins.refuse(fmt::format("table.{}.dim", table.name),
+                     fmt::format("differs: table {} has dim {}, table {} has dim {}", table.name,
+                                 table.dim, first.name, first.dim),
+                     "dlrm takes dot products between all of them",
+                     "give all tables one dim, or set model.kind = ffnn");
+}
+
+void check_capacities(const Config& config, const Origins& origins) {
+  std::vector<std::int64_t> slots(config.tables.size());
+  for (std::size_t slot = 0; slot < config.slots.size(); ++slot)
+    ++slots[config.table_of_slot(slot)];
+  for (std::size_t i = 0; i < config.tables.size(); ++i) {
+    const auto& table = config.tables[i];
+    const auto least = std::max(config.train.global_batch * slots[i], config.roles.servers);
+    if (table.capacity == 0 || table.capacity >= least) continue;
+    origins.refuse(
+        fmt::format("table.{}.capacity", table.name), "is less than one batch can need",
+        fmt::format("{} samples times {} slots of table {}, and 1 row for each of {} servers",
+                    config.train.global_batch, slots[i], table.name, config.roles.servers),
+        fmt::format("give at least {}, a smaller train.global_batch, or 0 for no limit", least));
+  }
+}
+
+void check_placement(const Config& config, const Origins& origins) {
+  if (config.roles.servers <= config.checkpoint.virtual_shards) return;
+  origins.refuse("roles.servers", "leaves servers without rows",
+                 fmt::format("checkpoint.virtual_shards = {}", config.checkpoint.virtual_shards),
+                 "take fewer servers or more virtual shards");
+}
+
+}  // namespace satrap::config

@@ -1,0 +1,21 @@
+#pragma once
+
+#include "config/config.hpp"
+#include "config/resolve/origins.hpp"
+
+namespace satrap::config {
+
+// What must hold between keys. Each throws one ConfigError for the first fault.
+
+/// Needs the plain sections. Sets what they leave open (staleness of sync, decay_start).
+void check_data(const Config& config, const Origins& origins, Files files);
+void complete_train(Config& config, const Origins& origins);
+void complete_schedule(Config& config, const Origins& origins);
+
+/// Needs slots and tables too.
+void check_names(const Config& config, const Origins& origins);
+void check_model(const Config& config, const Origins& origins);
+void check_capacities(const Config& config, const Origins& origins);
+void check_placement(const Config& config, const Origins& origins);
+
+}  // namespace satrap::config

@@ -1,0 +1,14 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "config/config.hpp"
+
+namespace satrap::config {
+
+/// The names in the first line (after comments and blank lines) of the first file of data.train,
+/// plain or .gz. Throws ConfigError if there is no such line.
+std::vector<std::string> read_csv_header(const DataConfig& data);
+
+}  // namespace satrap::config
