@@ -62,6 +62,8 @@ class Pipeline {
   /// progresses and publishes the fabric around it.
   bool turn();
   bool stopped() const noexcept { return phase_ == Phase::stopped; }
+  /// What the trainers' stop said.
+  ExitCode exit_code() const noexcept { return fence_command_.exit_code; }
 
  private:
   enum class Phase { training, paused, evaluating, fencing, stopped };

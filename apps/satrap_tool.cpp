@@ -1,0 +1,139 @@
+// satrap-tool: serial helpers: makes synthetic data, looks into checkpoints.
+
+#include <boost/program_options.hpp>
+#include <cstdio>
+#include <exception>
+#include <iostream>
+#include <string>
+#include <vector>
+
+#include "checkpoint/checkpoint.hpp"
+#include "core/error.hpp"
+#include "data/synthetic.hpp"
+
+namespace {
+
+namespace po = boost::program_options;
+using satrap::ConfigError;
+
+constexpr const char* kUsage = R"(usage: satrap-tool make-data [--train PATH] [--valid PATH] [...]
+       satrap-tool inspect CHECKPOINT
+       satrap-tool verify CHECKPOINT
+
+make-data   writes Criteo-format files whose labels a planted model draws, and prints the best AUC and log
+            loss that any model can reach on the second one
+inspect     prints what a checkpoint directory step-<N> holds
+verify      reads every byte of a checkpoint and compares it with its checksums
+)";
+
+po::variables_map parse(const std::vector<std::string>& arguments,
+                        const po::options_description& options,
+                        const po::positional_options_description& positional) {
+  po::variables_map given;
+  try {
+    namespace style = po::command_line_style;
+    po::store(po::command_line_parser(arguments)
+                  .options(options)
+                  .positional(positional)
+                  .style(style::unix_style & ~style::allow_guessing)
+                  .run(),
+              given);
+    po::notify(given);
+  } catch (const po::error& error) {
+    throw ConfigError(fmt::format("command line: {}", error.what()), {},
+                      "satrap-tool --help tells what can be said");
+  }
+  return given;
+}
+
+void make_data(const std::vector<std::string>& arguments) {
+  satrap::data::SyntheticOptions made;
+  auto& teacher = made.teacher;
+  po::options_description options("options of make-data", 100);
+  const auto add = [&](const char* name, auto& value, const char* meaning) {
+    options.add_options()(name, po::value(&value)->default_value(value), meaning);
+  };
+  add("train", made.train_path, "training file; compressed if it ends in .gz");
+  add("valid", made.valid_path, "evaluation file");
+  add("train-samples", made.train_samples, "samples in the training file");
+  add("valid-samples", made.valid_samples, "samples in the evaluation file");
+  add("seed", teacher.seed, "of the planted model and the samples");
+  add("vocabulary", teacher.vocabulary, "ids per slot");
+  add("zipf-exponent", teacher.zipf_exponent, "P(id of rank r) ~ r^-exponent; 0 is uniform");
+  add("informative-slots", teacher.informative_slots, "slots that move the label");
+  add("rank", teacher.rank, "of the planted interactions");
+  add("frequent-ids", teacher.frequent_ids, "the id of this rank has half the signal of the first");
+  add("base-rate", teacher.base_rate, "share of label 1");
+  add("bias-scale", teacher.bias_scale, "size of the terms of single ids");
+  add("interaction-scale", teacher.interaction_scale, "size of the terms of pairs of ids");
+  add("dense-scale", teacher.dense_scale, "size of the terms of the integers");
+  options.add_options()("help,h", "this text");
+  if (parse(arguments, options, {}).count("help") != 0) {
+    std::cout << options;
+    return;
+  }
+  const auto best = satrap::data::make_synthetic_data(made);
+  std::cout << fmt::format("{}: {} samples\n{}: {} samples, base rate {:.4f}\n", made.train_path,
+                           made.train_samples, made.valid_path, made.valid_samples, best.base_rate);
+  std::cout << fmt::format("best possible on {}: AUC {}, log loss {:.5f}\n", made.valid_path,
+                           best.auc ? fmt::format("{:.5f}", *best.auc) : "undefined",
+                           best.log_loss);
+}
+
+std::string checkpoint_argument(const std::vector<std::string>& arguments) {
+  if (arguments.size() != 1) {
+    throw ConfigError(fmt::format("command line: {} checkpoints given", arguments.size()), {},
+                      "give the path of one directory step-<N>");
+  }
+  return arguments[0];
+}
+
+void inspect(const std::string& path) {
+  const auto info = satrap::checkpoint::describe(path);
+  std::cout << fmt::format(
+      "step            {}\nsamples         {}\ndata position   epoch {}, sample {}\n"
+      "seed            {}\nwritten by      {} servers, {} virtual shards\nsize            {} "
+      "bytes\n"
+      "dense           {} floats\n",
+      info.step, info.samples, info.position.epoch, info.position.sample, info.seed, info.servers,
+      info.virtual_shards, info.bytes, info.dense_floats);
+  for (const auto& table : info.tables) {
+    std::cout << fmt::format("table {:<16}  {} rows, dim {}, {} with {} floats of state per row\n",
+                             table.name, table.rows, table.dim, table.optimizer,
+                             table.state_floats);
+  }
+}
+
+void run(const std::vector<std::string>& words) {
+  const std::string what = words.empty() ? "--help" : words[0];
+  const std::vector<std::string> arguments(words.begin() + (words.empty() ? 0 : 1), words.end());
+  if (what == "make-data") {
+    make_data(arguments);
+  } else if (what == "inspect") {
+    inspect(checkpoint_argument(arguments));
+  } else if (what == "verify") {
+    const std::string path = checkpoint_argument(arguments);
+    satrap::checkpoint::verify(path);
+    std::cout << path << ": every checksum agrees\n";
+  } else if (what == "--help" || what == "-h") {
+    std::cout << kUsage;
+  } else {
+    throw ConfigError(fmt::format("command line: {} is not something that satrap-tool does", what),
+                      {}, "satrap-tool --help tells what can be said");
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    run(std::vector<std::string>(argv + 1, argv + argc));
+    return 0;
+  } catch (const satrap::Error& error) {
+    std::fprintf(stderr, "satrap-tool: %s\n", error.what());
+    return static_cast<int>(error.code());
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "satrap-tool: %s\n", error.what());
+    return static_cast<int>(satrap::ExitCode::internal);
+  }
+}

@@ -1,0 +1,93 @@
+#include "job/plan.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "config/names.hpp"
+#include "job/role_loops.hpp"
+#include "store/table.hpp"
+#include "trainer/train_step.hpp"
+#include "worker/pipeline.hpp"
+
+namespace satrap::job {
+
+namespace {
+
+std::string bytes(std::int64_t n) {
+  static constexpr const char* kUnits[] = {"B", "kB", "MB", "GB", "TB", "PB"};
+  auto value = static_cast<double>(n);
+  std::size_t unit = 0;
+  while (value >= 1000 && unit + 1 < std::size(kUnits)) {
+    value /= 1000;
+    ++unit;
+  }
+  return fmt::format("{:.{}f} {}", value, unit == 0 ? 0 : 1, kUnits[unit]);
+}
+
+std::string ranks(const std::vector<WorldRank>& list) {
+  if (list.empty()) return "none";
+  if (list.size() == 1) return fmt::format("rank {}", raw(list.front()));
+  return fmt::format("ranks {}-{}", raw(list.front()), raw(list.back()));
+}
+
+/// Both ends of a ring hold its bytes: the reader's window and the writer's copy.
+std::int64_t ring_memory(const config::Config& config, std::size_t peers) {
+  return 2 * config.transport.ring_bytes * static_cast<std::int64_t>(peers);
+}
+
+std::string table_lines(const config::Config& config) {
+  std::string text = "tables\n";
+  std::int64_t total = 0;
+  bool bounded = true;
+  for (const auto& table : config.tables) {
+    const std::int64_t row = store::Table::bytes_per_row(table);
+    const bool limited = table.capacity > 0;
+    bounded &= limited;
+    total += table.capacity * row;
+    text += fmt::format(
+        "  {:<16} dim {:<4} {:<16} {:>5} bytes per row  {}\n", table.name, table.dim,
+        config::name(table.optimizer), row,
+        limited ? fmt::format("{} rows, {}", table.capacity, bytes(table.capacity * row))
+                : std::string("grows with the ids"));
+  }
+  const std::int64_t per_server = total / config.roles.servers;
+  text += fmt::format("  per server       {}{}\n", bytes(per_server),
+                      bounded ? "" : " and the rows of the tables without a capacity");
+  return text;
+}
+
+}  // namespace
+
+std::string plan(const config::Config& config, const Cast& cast, const Start& start) {
+  comm::Collectives alone{comm::Communicator()};
+  trainer::TrainStep step(config, alone);
+  const auto parameters = static_cast<std::int64_t>(step.model().parameters().size());
+  const auto state_arrays = static_cast<std::int64_t>(step.optimizer().state().size());
+
+  std::string text = "roles\n";
+  text += fmt::format("  servers  {:>4}  {}\n  workers  {:>4}  {}\n  trainers {:>4}  {}\n",
+                      cast.servers.size(), ranks(cast.servers), cast.workers.size(),
+                      ranks(cast.workers), cast.trainers.size(), ranks(cast.trainers));
+  text += table_lines(config);
+  text += fmt::format(
+      "dense model\n  {} {} parameters, {:.2f} MFLOP of matrix products per sample\n",
+      config::name(config.model.kind), parameters, step.model().matmul_flops_per_sample() / 1e6);
+  const std::size_t trainer_peers = cast.workers.empty() ? cast.servers.size() : 1;
+  text += fmt::format(
+      "memory per rank besides the tables\n"
+      "  server   {} for rings\n"
+      "  worker   {} for rings\n"
+      "  trainer  {} for rings, {} for the rows of {} in-flight batches, {} for the dense model\n",
+      bytes(ring_memory(config, cast.requesters().size())),
+      bytes(cast.workers.empty() ? 0 : ring_memory(config, cast.servers.size() + 1)),
+      bytes(ring_memory(config, trainer_peers)), bytes(landing_bytes(config)),
+      worker::in_flight_limit(config),
+      bytes(parameters * (2 + state_arrays) * static_cast<std::int64_t>(sizeof(float))));
+  text += start.checkpoint ? fmt::format("start\n  behind step {} of {}\n", start.step,
+                                         start.checkpoint->string())
+                           : std::string("start\n  from the beginning\n");
+  return text;
+}
+
+}  // namespace satrap::job

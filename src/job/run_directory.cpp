@@ -1,0 +1,90 @@
+#include "job/run_directory.hpp"
+
+#include <nlohmann/json.hpp>
+#include <system_error>
+
+#include "checkpoint/checkpoint.hpp"
+#include "core/error.hpp"
+#include "core/file.hpp"
+
+namespace satrap::job {
+
+void RunDirectory::create(const config::Config& config) const {
+  std::error_code error;
+  std::filesystem::create_directories(checkpoints(), error);
+  if (error) {
+    throw ConfigError(fmt::format("job.run_dir {} cannot be made", root_.string()), error.message(),
+                      "choose a directory that can be written");
+  }
+  try {
+    write_file_atomically(this->config(), config::to_ini(config));
+  } catch (const Error& fault) {
+    throw ConfigError(fmt::format("job.run_dir {} cannot be written to", root_.string()),
+                      fault.what(), "choose a directory that can be written");
+  }
+}
+
+namespace {
+
+std::optional<std::filesystem::path> choose_checkpoint(const config::Config& config,
+                                                       const RunDirectory& directory) {
+  const std::string& resume = config.job.resume;
+  if (resume != "auto" && resume != "never") {
+    if (!std::filesystem::is_directory(resume)) {
+      throw CheckpointError(fmt::format("job.resume: there is no checkpoint {}", resume), {},
+                            "give the path of a step-<N> directory, auto or never");
+    }
+    return resume;
+  }
+  const auto newest = checkpoint::newest(directory.checkpoints());
+  if (resume == "never" && newest) {
+    throw ConfigError(
+        fmt::format("{} holds the checkpoints of an earlier run", directory.root().string()),
+        "job.resume is never, and a run from the beginning would mix with it",
+        "choose another job.run_dir, remove that directory, or set job.resume = auto");
+  }
+  return newest;
+}
+
+}  // namespace
+
+Start find_start(const config::Config& config, const RunDirectory& directory, bool evaluate_only) {
+  Start start;
+  start.checkpoint = choose_checkpoint(config, directory);
+  if (!start.checkpoint) {
+    if (!evaluate_only) return start;
+    throw CheckpointError(
+        fmt::format("there is no checkpoint in {}", directory.checkpoints().string()),
+        "eval needs a trained model", "train first, or name a checkpoint with --job.resume=PATH");
+  }
+  const auto info = checkpoint::describe(*start.checkpoint);
+  if (info.seed != config.job.seed) {
+    throw ConfigError(fmt::format("{} was trained with job.seed {}, not {}",
+                                  start.checkpoint->string(), info.seed, config.job.seed),
+                      "rows, sample order and weights follow from the seed",
+                      "use the same seed, or another job.run_dir for a new run");
+  }
+  start.step = info.step;
+  start.position = info.position;
+  return start;
+}
+
+std::string to_text(const Start& start) {
+  return nlohmann::json({{"checkpoint", start.checkpoint ? start.checkpoint->string() : ""},
+                         {"step", start.step},
+                         {"epoch", start.position.epoch},
+                         {"sample", start.position.sample}})
+      .dump();
+}
+
+Start start_from_text(const std::string& text) {
+  const auto json = nlohmann::json::parse(text);
+  Start start;
+  const std::string path = json.at("checkpoint");
+  if (!path.empty()) start.checkpoint = path;
+  start.step = json.at("step");
+  start.position = {json.at("epoch"), json.at("sample")};
+  return start;
+}
+
+}  // namespace satrap::job

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "config/config.hpp"
+#include "core/types.hpp"
+#include "data/batch.hpp"
+
+namespace satrap::job {
+
+/// Where a run starts: from the beginning, or behind a checkpoint.
+struct Start {
+  std::optional<std::filesystem::path> checkpoint;
+  Step step = 0;
+  data::Position position;
+};
+
+/// Everything a run writes:
+///
+///     <run_dir>/config.ini      the resolved config
+///              /log.txt         the log of all ranks
+///              /metrics.jsonl   every number, one JSON object per line
+///              /summary.json    the result, written at the end
+///              /checkpoints/    step-<N>/, manifest.json
+class RunDirectory {
+ public:
+  explicit RunDirectory(const std::filesystem::path& root) : root_(root) {}
+
+  std::filesystem::path root() const { return root_; }
+  std::filesystem::path config() const { return root_ / "config.ini"; }
+  std::filesystem::path log() const { return root_ / "log.txt"; }
+  std::filesystem::path metrics() const { return root_ / "metrics.jsonl"; }
+  std::filesystem::path summary() const { return root_ / "summary.json"; }
+  std::filesystem::path checkpoints() const { return root_ / "checkpoints"; }
+
+  /// Makes the directory and writes the config into it. Rank 0 only. Throws ConfigError if it
+  /// cannot.
+  void create(const config::Config& config) const;
+
+ private:
+  std::filesystem::path root_;
+};
+
+/// Decides by job.resume where the run starts. Rank 0 only. Throws ConfigError or CheckpointError,
+/// also where going on would mix runs: never with checkpoints of another run in the directory, or
+/// another seed.
+Start find_start(const config::Config& config, const RunDirectory& directory, bool evaluate_only);
+
+/// To and from text, to tell the other ranks.
+std::string to_text(const Start& start);
+Start start_from_text(const std::string& text);
+
+}  // namespace satrap::job
