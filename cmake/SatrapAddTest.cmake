@@ -9,6 +9,9 @@
 #        is tests/support/mpi_main.cpp. Without RANKS the program runs alone. 1 to 16.
 # TIMEOUT is in seconds, 60 by default; every test has one.
 # LABELS long keeps a test out of the default run (ctest --preset release).
+# The target unit_tests builds all tests of the kind unit.
+add_custom_target(unit_tests)
+
 function(satrap_add_test)
   cmake_parse_arguments(PARSE_ARGV 0 arg "" "TIMEOUT;NAME" "SOURCES;LINK;RANKS;LABELS;ENVIRONMENT")
   if(arg_UNPARSED_ARGUMENTS OR NOT arg_SOURCES)
@@ -30,6 +33,9 @@ function(satrap_add_test)
   add_executable(${test} ${arg_SOURCES})
   target_link_libraries(${test} PRIVATE satrap::compiler ${arg_LINK} GTest::gtest GTest::gmock)
   target_include_directories(${test} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
+  if(kind STREQUAL unit)
+    add_dependencies(unit_tests ${test})
+  endif()
   set(environment "SATRAP_GOLDEN_DEFAULT=${PROJECT_SOURCE_DIR}/../shared/golden" ${arg_ENVIRONMENT})
 
   if(arg_RANKS)
