@@ -43,8 +43,11 @@ Invocation parse(const std::vector<std::string>& arguments) {
   namespace po = boost::program_options;
   const auto line = satrap::config::parse_command_line(arguments);
   po::options_description options;
-  options.add_options()("role", po::value<std::string>()->default_value("auto"))("dry-run", "")(
-      "print-config")("help,h")("version")("positional", po::value<std::vector<std::string>>());
+  options.add_options()("role", po::value<std::string>()->default_value("auto"));
+  for (const char* flag : {"dry-run", "print-config", "help,h", "version"}) {
+    options.add_options()(flag, "");
+  }
+  options.add_options()("positional", po::value<std::vector<std::string>>());
   po::positional_options_description positional;
   positional.add("positional", -1);
   po::variables_map given;

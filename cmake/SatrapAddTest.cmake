@@ -1,3 +1,6 @@
+# The target unit_tests builds all tests of the kind unit.
+add_custom_target(unit_tests)
+
 # satrap_add_test(SOURCES <file>... [LINK <target>...] [RANKS <n>...] [LABELS <label>...]
 #                 [TIMEOUT <seconds>] [NAME <name>] [ENVIRONMENT <VAR=value>...])
 #
@@ -9,9 +12,6 @@
 #        is tests/support/mpi_main.cpp. Without RANKS the program runs alone. 1 to 16.
 # TIMEOUT is in seconds, 60 by default; every test has one.
 # LABELS long keeps a test out of the default run (ctest --preset release).
-# The target unit_tests builds all tests of the kind unit.
-add_custom_target(unit_tests)
-
 function(satrap_add_test)
   cmake_parse_arguments(PARSE_ARGV 0 arg "" "TIMEOUT;NAME" "SOURCES;LINK;RANKS;LABELS;ENVIRONMENT")
   if(arg_UNPARSED_ARGUMENTS OR NOT arg_SOURCES)
@@ -36,7 +36,10 @@ function(satrap_add_test)
   if(kind STREQUAL unit)
     add_dependencies(unit_tests ${test})
   endif()
-  set(environment "SATRAP_GOLDEN_DEFAULT=${PROJECT_SOURCE_DIR}/../shared/golden" ${arg_ENVIRONMENT})
+  set(environment "SATRAP_GOLDEN_DEFAULT=${PROJECT_SOURCE_DIR}/../shared/golden"
+    "SATRAP_DATA_DEFAULT=${PROJECT_SOURCE_DIR}/../shared/data"
+    "SATRAP_SOURCE=${PROJECT_SOURCE_DIR}" "SATRAP_BIN=${PROJECT_BINARY_DIR}/bin"
+    "OMPI_ALLOW_RUN_AS_ROOT=1" "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1" ${arg_ENVIRONMENT})
 
   if(arg_RANKS)
     target_link_libraries(${test} PRIVATE satrap_mpi_main)
@@ -48,7 +51,7 @@ function(satrap_add_test)
         --oversubscribe --bind-to none $<TARGET_FILE:${test}>)
       set_tests_properties(${test}.${ranks} PROPERTIES TIMEOUT ${arg_TIMEOUT} PROCESSORS 2
         LABELS "${kind};ranks${ranks};${arg_LABELS}"
-        ENVIRONMENT "${environment};OMPI_ALLOW_RUN_AS_ROOT=1;OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1")
+        ENVIRONMENT "${environment}")
     endforeach()
   else()
     target_link_libraries(${test} PRIVATE GTest::gtest_main)

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "config/names.hpp"
+#include "config/choices.hpp"
 #include "job/role_loops.hpp"
 #include "store/table.hpp"
 #include "trainer/train_step.hpp"
@@ -47,7 +47,7 @@ std::string table_lines(const config::Config& config) {
     total += table.capacity * row;
     text += fmt::format(
         "  {:<16} dim {:<4} {:<16} {:>5} bytes per row  {}\n", table.name, table.dim,
-        config::name(table.optimizer), row,
+        config::name_of(table.optimizer), row,
         limited ? fmt::format("{} rows, {}", table.capacity, bytes(table.capacity * row))
                 : std::string("grows with the ids"));
   }
@@ -72,7 +72,7 @@ std::string plan(const config::Config& config, const Cast& cast, const Start& st
   text += table_lines(config);
   text += fmt::format(
       "dense model\n  {} {} parameters, {:.2f} MFLOP of matrix products per sample\n",
-      config::name(config.model.kind), parameters, step.model().matmul_flops_per_sample() / 1e6);
+      config::name_of(config.model.kind), parameters, step.model().matmul_flops_per_sample() / 1e6);
   const std::size_t trainer_peers = cast.workers.empty() ? cast.servers.size() : 1;
   text += fmt::format(
       "memory per rank besides the tables\n"
