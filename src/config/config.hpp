@@ -5,22 +5,12 @@
 #include <string_view>
 #include <vector>
 
+#include "config/choices.hpp"
+
 namespace satrap::config {
 
 // One plain struct per section of the INI file, with its defaults. What a key means, how it is
-// spelled, checked and printed is in the field table of its struct (fields/), and nowhere else; how
-// the choices are spelled is in names.hpp.
-
-enum class DataFormat { criteo, csv };
-enum class DenseTransform { log1p, standardize, none };
-enum class Pooling { sum, mean };
-enum class Optimizer { sgd, adagrad, rowwise_adagrad, adam };
-enum class BiasCorrection { row, global };
-enum class Eviction { none, lru };
-enum class Model { dlrm, ffnn };
-enum class Activation { relu, none };
-enum class Mode { sync, hybrid };
-enum class Decay { none, polynomial, cosine, step };
+// spelled, checked and printed is in the field table of its struct (fields/), and nowhere else.
 
 struct JobConfig {
   std::string run_dir = "run";
@@ -55,7 +45,7 @@ struct DataConfig {
   std::int64_t max_bad_rows = 0;
 
   // CSV only.
-  /// One or more characters; `\t` may stand for a tab.
+  /// One or more characters.
   std::string delimiter = ",";
   /// Whether the first line of each file names the columns; else `columns` does. With both, they
   /// must agree.
@@ -245,12 +235,12 @@ CommandLine parse_command_line(const std::vector<std::string>& args);
 
 /// Whether resolve() may open files of data.train. `skip` is for ranks and tools that resolve a
 /// config that has been checked before and may not see the data.
-enum class Files { read, skip };
 
 /// Builds the config from settings in order, later ones winning; fills in slots and tables and
 /// checks all of it. Reads no data, but the header line of the first CSV file if data.header is
 /// set (and `files` allows it), to see that the named columns exist. Throws one ConfigError that
-/// names where, key, problem and remedy of the first fault.
+/// names where, key, problem and remedy of the first fault; DataError if
+/// that header cannot be read.
 Config resolve(const std::vector<Setting>& settings, Files files = Files::read);
 
 /// Checks that `world` ranks can take the roles, and fills in roles.trainers. Throws ConfigError.

@@ -3,9 +3,10 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
-#include "config/names.hpp"
+#include "config/choices.hpp"
 
 namespace satrap::config {
 
@@ -40,7 +41,7 @@ std::string print_value(const std::vector<std::string>& value);
 template <class E>
 requires std::is_enum_v<E>
 void parse_value(std::string_view text, E& value) {
-  for (const auto& choice : Names<E>::all) {
+  for (const auto& choice : Spellings<E>::all) {
     if (choice.text == text) {
       value = choice.value;
       return;
@@ -51,7 +52,7 @@ void parse_value(std::string_view text, E& value) {
 
 template <class E>
 requires std::is_enum_v<E> std::string print_value(E value) {
-  return std::string(name(value));
+  return std::string(name_of(value));
 }
 
 /// Without the blanks and tabs at both ends.

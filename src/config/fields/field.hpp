@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "config/config.hpp"
 #include "config/value.hpp"
 
 namespace satrap::config {
@@ -110,7 +111,7 @@ inline std::string type_text(const std::vector<std::string>&) {
 template <class E>
 requires std::is_enum_v<E> std::string choices_text(const Rule<E>& rule) {
   std::vector<std::string_view> texts;
-  for (const auto& choice : Names<E>::all)
+  for (const auto& choice : Spellings<E>::all)
     if (!rule.holds || rule.holds(choice.value)) texts.push_back(choice.text);
   const auto last = texts.back();
   texts.pop_back();

@@ -28,9 +28,6 @@ bool is_adam(const Config&, const DenseOptimizerConfig& c) {
 bool divides(const Config&, const DenseOptimizerConfig& c) {
   return c.kind != Optimizer::sgd;
 }
-bool decays_weights(const Config&, const DenseOptimizerConfig& c) {
-  return c.kind != Optimizer::adagrad;
-}
 
 bool decays(const Config&, const ScheduleConfig& c) {
   return c.decay != Decay::none;
@@ -87,8 +84,8 @@ const std::vector<Field<DenseOptimizerConfig>>& fields() {
       field("initial_accumulator", &C::initial_accumulator, "What the sum of squares starts from.",
             not_negative(), {"with kind = adagrad", is_adagrad}),
       field("weight_decay", &C::weight_decay,
-            "sgd: weight_decay * w joins the gradient; adam: decoupled, as in AdamW.",
-            not_negative(), {"with kind = sgd or adam", decays_weights}),
+            "sgd and adagrad: weight_decay * w joins the gradient; adam: decoupled, as in AdamW.",
+            not_negative()),
   };
   return all;
 }

@@ -66,7 +66,8 @@ void check_csv(const DataConfig& data, const Origins& origins, Files files) {
 
 }  // namespace
 
-void check_data(const Config& config, const Origins& origins, Files files) {
+void complete_data(Config& config, const Origins& origins, Files files) {
+  if (config.data.delimiter == "\\t") config.data.delimiter = "\t";
   require(!config.data.train.empty(), origins, "data.train",
           "name the files to train on, e.g. --data.train=data/train.tsv.gz");
   if (config.data.format == DataFormat::csv) check_csv(config.data, origins, files);

@@ -7,8 +7,8 @@ namespace satrap::config {
 
 // What must hold between keys. Each throws one ConfigError for the first fault.
 
-/// Needs the plain sections. Sets what they leave open (staleness of sync, decay_start).
-void check_data(const Config& config, const Origins& origins, Files files);
+/// Needs the plain sections. Those called complete_ also set what the keys leave open.
+void complete_data(Config& config, const Origins& origins, Files files);
 void complete_train(Config& config, const Origins& origins);
 void complete_schedule(Config& config, const Origins& origins);
 

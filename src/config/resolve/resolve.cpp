@@ -129,7 +129,7 @@ Config resolve(const Settings& settings, Files files) {
 
   assign_plain(config, settings, origins);
   refuse_plain_without_effect(config, origins);
-  check_data(config, origins, files);
+  complete_data(config, origins, files);
   complete_train(config, origins);
   complete_schedule(config, origins);
 
