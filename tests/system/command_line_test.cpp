@@ -1,0 +1,71 @@
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "support/training.hpp"
+
+namespace satrap::test {
+namespace {
+
+std::string satrap() {
+  return mpirun(1, {}).back();
+}
+
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+TEST(CommandLine, HelpTellsEveryKey) {
+  const Ended help = run({satrap(), "train", "--help"});
+  EXPECT_EQ(help.code, 0);
+  for (const char* word : {"--dry-run", "global_batch", "staleness", "bottom", "ring_bytes"}) {
+    EXPECT_TRUE(contains(help.output, word)) << word;
+  }
+  EXPECT_EQ(run({satrap(), "--version"}).code, 0);
+  EXPECT_EQ(run(tool({"--help"})).code, 0);
+}
+
+TEST(CommandLine, WorksWithoutMpirunUntilRolesAreMissing) {
+  const Scratch scratch;
+  make_data(scratch, 100, 100);
+  const Ended alone = run({satrap(), "train", small_config(scratch)});
+  EXPECT_EQ(alone.code, 2) << alone.output;
+  EXPECT_TRUE(contains(alone.output, "mpirun")) << alone.output;
+}
+
+TEST(CommandLine, DryRunPrintsThePlanAndWritesNothing) {
+  const Scratch scratch;
+  make_data(scratch, 100, 100);
+  const Ended dry =
+      run(mpirun(4, {"train", small_config(scratch), "--dry-run", "--roles.servers=2"}));
+  EXPECT_EQ(dry.code, 0) << dry.output;
+  for (const char* word : {"servers", "ranks 0-1", "ranks 2-3", "C26", "bytes per row"}) {
+    EXPECT_TRUE(contains(dry.output, word)) << word << "\n" << dry.output;
+  }
+  EXPECT_FALSE(std::filesystem::exists(scratch / "run"));
+}
+
+TEST(CommandLine, PrintConfigGivesAConfigThatPrintsItself) {
+  const Scratch scratch;
+  make_data(scratch, 100, 100);
+  const Ended first =
+      run(mpirun(2, {"train", small_config(scratch), "--print-config", "--train.staleness=3"}));
+  ASSERT_EQ(first.code, 0) << first.output;
+  EXPECT_TRUE(contains(first.output, "staleness = 3"));
+  std::ofstream(scratch / "printed.ini") << first.output;
+  const Ended second = run(mpirun(2, {"train", scratch / "printed.ini", "--print-config"}));
+  EXPECT_EQ(second.output, first.output);
+}
+
+TEST(CommandLine, RolesPerProgramWorkAsMpmd) {
+  const Scratch scratch;
+  make_data(scratch, 1'000, 100);
+  auto command = mpirun(1, {"train", small_config(scratch), "--role", "trainer", ":", "-n", "2",
+                            satrap(), "train", small_config(scratch), "--role", "server"});
+  const Ended ended = run(command);
+  ASSERT_EQ(ended.code, 0) << ended.output;
+  EXPECT_EQ(summary(scratch / "run").at("total_samples"), 1'000);
+}
+
+}  // namespace
+}  // namespace satrap::test
