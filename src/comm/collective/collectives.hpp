@@ -19,18 +19,22 @@ namespace satrap::comm {
 /// number of ranks and length.
 class Collectives {
  public:
+  /// MPI thread, collective: works on a duplicate of `communicator`.
   explicit Collectives(const Communicator& communicator);
   ~Collectives();
+  Collectives(const Collectives&) = delete;
+  Collectives& operator=(const Collectives&) = delete;
 
   int rank() const noexcept;
   int size() const noexcept;
 
   /// Starts summing `values` over the ranks in place; they must stay untouched until wait_sums().
+  /// Several may be under way; lengths agree over the ranks.
   void start_sum(std::span<float> values);
   /// Blocks until every started sum is done. Throws InternalError after abandon().
   void wait_sums();
 
-  /// Blocking calls.
+  /// Blocking calls; they too throw InternalError after abandon().
   void sum(std::span<double> values);
   void max(std::span<std::int64_t> values);
   void broadcast(std::span<float> values, int root);
@@ -41,7 +45,8 @@ class Collectives {
 
   /// MPI thread: starts and completes operations; returns whether it did anything.
   bool progress();
-  /// MPI thread: the job is failing; waiting calls throw.
+  /// MPI thread: the job is failing; waiting calls throw, now and later. Buffers of unfinished
+  /// calls may still be written by MPI, so abort_job() should follow.
   void abandon();
 
  private:

@@ -3,15 +3,17 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "comm/mpi/communicator.hpp"
 
 namespace satrap::comm {
 
 /// Memory of this rank that the others write into: MPI_Win_allocate, locked shared at every rank
-/// (MPI_Win_lock_all) until the destructor. Construction and destruction are collective.
-/// Zero-filled. Offsets and sizes are bytes and 64-bit; a put longer than MPI's int counts is
-/// split. Move-only.
+/// (MPI_Win_lock_all) until the destructor. Construction and destruction are collective; a window
+/// destroyed by an exception is left alone, as the other ranks may not know of it (abort_job ends
+/// them). Zero-filled, 64-byte aligned. Offsets and sizes are bytes and 64-bit; a put longer than
+/// MPI's int counts is split. Move-only.
 class Window {
  public:
   Window() = default;
@@ -24,21 +26,36 @@ class Window {
   std::int64_t size() const noexcept { return size_; }
 
   /// Starts writing `source` into rank `target`'s window at `offset`. `source` must stay as it is
-  /// until the next flush returns.
+  /// until the next flush returns. Throws InternalError if it does not fit there.
   void put(int target, std::int64_t offset, std::span<const std::byte> source);
+  /// Writes one aligned word, which readers see whole: its old value or the new one.
+  void put(int target, std::int64_t offset, const std::uint64_t& word);
+
   /// Every put of this rank, to `target` or to all, is complete there when it returns.
   void flush(int target);
   void flush_all();
+  /// Every put of this rank to `target` is under way and its source free when it returns; it
+  /// arrives without further calls of this rank. Half as long as flush() over TCP.
+  void flush_local(int target);
+  void flush_local_all();
+
   /// Makes what others have put visible to loads of this rank, and lets MPI progress.
   void sync();
 
  private:
+  struct Peer {
+    std::int64_t begin;  ///< Of the aligned part within what MPI allocated there.
+    std::int64_t size;
+  };
+
+  void allocate(const Communicator& communicator);
+  std::int64_t displacement(int target, std::int64_t offset, std::int64_t bytes) const;
   void release() noexcept;
 
   void* handle_ = nullptr;  ///< MPI_Win
   std::byte* data_ = nullptr;
   std::int64_t size_ = 0;
-  int ranks_ = 0;
+  std::vector<Peer> peers_;  ///< One per rank.
 };
 
 }  // namespace satrap::comm

@@ -1,0 +1,153 @@
+#include "comm/mpi/window.hpp"
+
+#include <cstring>
+#include <exception>
+#include <utility>
+
+#include "comm/mpi/check.hpp"
+#include "core/error.hpp"
+
+namespace satrap::comm {
+
+namespace {
+
+constexpr std::int64_t kAlignment = 64;
+
+MPI_Win native(void* handle) noexcept {
+  return static_cast<MPI_Win>(handle);
+}
+
+/// Lets Open MPI place each rank's part on pages of its own, and so on its NUMA node.
+class WindowInfo {
+ public:
+  WindowInfo() {
+    SATRAP_MPI(MPI_Info_create(&info_));
+    SATRAP_MPI(MPI_Info_set(info_, "alloc_shared_noncontig", "true"));
+  }
+  ~WindowInfo() { SATRAP_MPI_QUIETLY(MPI_Info_free(&info_)); }
+  WindowInfo(const WindowInfo&) = delete;
+  WindowInfo& operator=(const WindowInfo&) = delete;
+
+  MPI_Info get() const noexcept { return info_; }
+
+ private:
+  MPI_Info info_ = MPI_INFO_NULL;
+};
+
+}  // namespace
+
+// Delegates, so that the destructor runs if the rest throws.
+Window::Window(const Communicator& communicator, std::int64_t bytes) : Window() {
+  size_ = bytes;
+  allocate(communicator);
+  SATRAP_MPI(MPI_Win_set_errhandler(native(handle_), MPI_ERRORS_RETURN));
+  // Nobody takes an exclusive lock, so that there is nothing to check.
+  SATRAP_MPI(MPI_Win_lock_all(MPI_MODE_NOCHECK, native(handle_)));
+
+  const auto address = reinterpret_cast<std::uintptr_t>(data_);
+  const auto begin = static_cast<std::int64_t>((kAlignment - address % kAlignment) % kAlignment);
+  data_ += begin;
+  std::memset(data_, 0, static_cast<std::size_t>(size_));
+  SATRAP_MPI(MPI_Win_sync(native(handle_)));
+  // These also keep puts from arriving before the memory is cleared.
+  const auto begins = communicator.all_gather(begin);
+  const auto sizes = communicator.all_gather(size_);
+  for (std::size_t r = 0; r < sizes.size(); ++r) peers_.push_back({begins[r], sizes[r]});
+}
+
+void Window::allocate(const Communicator& communicator) {
+  const WindowInfo info;
+  MPI_Win window = MPI_WIN_NULL;
+  void* base = nullptr;
+  try {
+    SATRAP_MPI(MPI_Win_allocate(static_cast<MPI_Aint>(size_ + kAlignment), 1, info.get(),
+                                detail::native(communicator), &base, &window));
+  } catch (const InternalError& error) {
+    throw InternalError(
+        fmt::format("rank {} cannot make a window of {} bytes", communicator.rank(), size_),
+        error.what(),
+        "on one host give /dev/shm more space or set OMPI_MCA_osc_sm_backing_directory=/tmp; "
+        "between hosts without InfiniBand set OMPI_MCA_osc=pt2pt, with it OMPI_MCA_osc=ucx");
+  }
+  handle_ = window;
+  data_ = static_cast<std::byte*>(base);
+}
+
+Window::Window(Window&& other) noexcept
+    : handle_(std::exchange(other.handle_, nullptr)),
+      data_(std::exchange(other.data_, nullptr)),
+      size_(std::exchange(other.size_, 0)),
+      peers_(std::exchange(other.peers_, {})) {}
+
+Window& Window::operator=(Window&& other) noexcept {
+  Window taken(std::move(other));
+  std::swap(handle_, taken.handle_);
+  std::swap(data_, taken.data_);
+  std::swap(size_, taken.size_);
+  std::swap(peers_, taken.peers_);
+  return *this;
+}
+
+Window::~Window() {
+  release();
+}
+
+void Window::release() noexcept {
+  if (handle_ == nullptr || std::uncaught_exceptions() > 0 || !detail::is_running()) return;
+  auto window = native(handle_);
+  SATRAP_MPI_QUIETLY(MPI_Win_unlock_all(window));
+  SATRAP_MPI_QUIETLY(MPI_Win_free(&window));
+}
+
+std::int64_t Window::displacement(int target, std::int64_t offset, std::int64_t bytes) const {
+  if (target < 0 || static_cast<std::size_t>(target) >= peers_.size()) {
+    throw InternalError(fmt::format("put to rank {} of {}", target, peers_.size()));
+  }
+  const Peer& peer = peers_[static_cast<std::size_t>(target)];
+  if (offset < 0 || bytes > peer.size || offset > peer.size - bytes) {
+    throw InternalError(
+        fmt::format("put of {} bytes at offset {} of rank {}'s window", bytes, offset, target),
+        fmt::format("it has {} bytes", peer.size));
+  }
+  return peer.begin + offset;
+}
+
+void Window::put(int target, std::int64_t offset, std::span<const std::byte> source) {
+  const auto bytes = static_cast<std::int64_t>(source.size());
+  const std::int64_t place = displacement(target, offset, bytes);
+  detail::for_each_piece(bytes, detail::kMaxCount, [&](std::int64_t begin, int count) {
+    SATRAP_MPI(MPI_Put(source.data() + begin, count, MPI_BYTE, target,
+                       static_cast<MPI_Aint>(place + begin), count, MPI_BYTE, native(handle_)));
+  });
+}
+
+void Window::put(int target, std::int64_t offset, const std::uint64_t& word) {
+  SATRAP_EXPECT(offset % 8 == 0);
+  const auto place = static_cast<MPI_Aint>(displacement(target, offset, sizeof word));
+  SATRAP_MPI(MPI_Put(&word, 1, MPI_UINT64_T, target, place, 1, MPI_UINT64_T, native(handle_)));
+}
+
+void Window::flush(int target) {
+  SATRAP_MPI(MPI_Win_flush(target, native(handle_)));
+}
+
+void Window::flush_all() {
+  SATRAP_MPI(MPI_Win_flush_all(native(handle_)));
+}
+
+void Window::flush_local(int target) {
+  SATRAP_MPI(MPI_Win_flush_local(target, native(handle_)));
+}
+
+void Window::flush_local_all() {
+  SATRAP_MPI(MPI_Win_flush_local_all(native(handle_)));
+}
+
+void Window::sync() {
+  SATRAP_MPI(MPI_Win_sync(native(handle_)));
+  // Nobody sends to this: it makes MPI serve its peers (osc/ucx does nothing in MPI_Win_sync).
+  int found = 0;
+  SATRAP_MPI(MPI_Iprobe(0, 0, MPI_COMM_SELF, &found, MPI_STATUS_IGNORE));
+}
+
+}  // namespace satrap::comm
