@@ -21,7 +21,9 @@ namespace satrap::checkpoint {
 //   save_dense      one trainer  dense model, optimizer, counters, data position
 //   finish_save     one rank     top file with virtual datasets, sync, rename to step-<N>, manifest
 //
-// A reader takes the newest checkpoint that the manifest names and whose files are all there.
+// A job that dies anywhere on the way leaves the checkpoints before it as they were. All functions
+// throw CheckpointError, with the path and the system's words, if files cannot be made, written or
+// read. One thread of a process at a time may use this part.
 
 /// One named float array of the dense model, its state or its optimizer.
 struct NamedArray {
@@ -40,33 +42,64 @@ struct DenseState {
   std::vector<NamedArray> arrays;  ///< In a fixed order; names are unique.
 };
 
-/// Makes the directory for step `step` under `root`, removing the rest of an earlier try, and
-/// returns its temporary path.
+/// Makes the directory for step `step` under `root` and returns its temporary path. Removes what
+/// jobs that died left under `root`: one job at a time writes there.
 std::filesystem::path begin_save(const std::filesystem::path& root, Step step);
 
-/// Writes the rows that `server` holds. Memory beyond the tables: 4-8 bytes per row of the largest
-/// table and one block of rows. `tables` in the order of the config.
+/// Writes the rows that `server` holds into `directory`, the path that begin_save returned. Memory
+/// beyond the tables: 4-8 bytes per row of the largest table and one block of rows. `tables` in the
+/// order of the config.
 void save_shard(const std::filesystem::path& directory, const RowPlacement& placement,
                 ServerId server, std::span<const store::Table> tables);
 
 void save_dense(const std::filesystem::path& directory, const DenseState& state);
 
-/// Completes the checkpoint and removes all but the `keep` newest ones.
+/// Completes the checkpoint, in place of an older one of the same step, and removes all but the
+/// `keep` newest ones (at least this one). Throws CheckpointError if the files do not fit together.
 void finish_save(const std::filesystem::path& root, Step step, std::int64_t keep);
 
-/// The newest complete checkpoint under `root`, if any. Throws CheckpointError if the manifest is
-/// damaged.
+/// The newest complete checkpoint under `root`, by the order of writing; nothing without a
+/// manifest. One whose files are missing or short is passed over with a warning. Throws
+/// CheckpointError if the manifest is damaged or none that it names is complete.
 std::optional<std::filesystem::path> newest(const std::filesystem::path& root);
 
 /// Reads into `tables` the rows of the virtual shards that `server` owns under `placement`, from
-/// the files of any number of servers. Throws CheckpointError, naming the file, if a table is
-/// missing or of another dim or optimizer, the number of virtual shards differs, a checksum fails
-/// or a file is damaged.
+/// the files of any number of servers. Throws CheckpointError, naming the file, if the tables,
+/// their order, dims or optimizers or the number of virtual shards differ, a checksum fails or a
+/// file is damaged; the tables then hold a part of the rows. Reads the selected rows once and needs
+/// one block of rows of memory.
 void load_shard(const std::filesystem::path& checkpoint, const RowPlacement& placement,
                 ServerId server, std::span<store::Table> tables);
 
 /// Reads everything outside the tables. `state.arrays` says what is expected (names, shapes) and
-/// receives the values; any difference throws CheckpointError.
+/// receives the values; any difference throws CheckpointError and changes nothing.
 void load_dense(const std::filesystem::path& checkpoint, DenseState& state);
+
+struct TableInfo {
+  std::string name;
+  std::string optimizer;
+  std::int64_t dim = 0;
+  std::int64_t state_floats = 0;  ///< Floats of optimizer state per row.
+  std::int64_t rows = 0;
+};
+
+struct CheckpointInfo {
+  Step step = 0;
+  data::Position position;
+  std::int64_t samples = 0;
+  std::uint64_t seed = 0;
+  std::string config_ini;
+  std::int64_t servers = 0;  ///< That wrote it; any number can read it.
+  std::int64_t virtual_shards = 0;
+  std::int64_t bytes = 0;         ///< Of all its files.
+  std::int64_t dense_floats = 0;  ///< Elements of the dense arrays.
+  std::vector<TableInfo> tables;  ///< In name order.
+};
+
+/// What a checkpoint holds, from its small files alone.
+CheckpointInfo describe(const std::filesystem::path& checkpoint);
+
+/// Reads every byte. Throws CheckpointError for the first one that is not what was written.
+void verify(const std::filesystem::path& checkpoint);
 
 }  // namespace satrap::checkpoint

@@ -30,8 +30,10 @@ herr_t note_entry(unsigned, const H5E_error2_t* entry, void* data) noexcept {
 std::string error_text() {
   ErrorEnds ends;
   H5Ewalk2(H5E_DEFAULT, H5E_WALK_DOWNWARD, note_entry, &ends);
-  if (ends.cause.empty()) return "HDF5: " + ends.wanted;
-  return fmt::format("HDF5: {}: {}", ends.wanted, ends.cause);
+  std::string text = "HDF5: " + ends.wanted;
+  if (!ends.cause.empty()) text += ": " + ends.cause;
+  std::erase(text, '\n');  // its time stamps end in one
+  return text;
 }
 
 template <class GetName>

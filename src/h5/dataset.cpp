@@ -38,6 +38,13 @@ struct RowSelection {
   std::int64_t elements = 0;
 };
 
+void check_size(const Dataset& dataset, std::size_t given) {
+  const auto elements = element_count(dataset.shape());
+  if (static_cast<std::size_t>(elements) != given) {
+    throw InternalError(fmt::format("{} values given for a dataset of {}", given, elements));
+  }
+}
+
 }  // namespace
 
 Shape Dataset::shape() const {
@@ -46,11 +53,17 @@ Shape Dataset::shape() const {
 }
 
 template <class T>
+void Dataset::read(std::span<T> out) const {
+  check_size(*this, out.size());
+  if (out.empty()) return;
+  check(H5Dread(handle_.id(), memory_type<T>(), H5S_ALL, H5S_ALL, H5P_DEFAULT, out.data()), "read",
+        {}, handle_.id());
+}
+
+template <class T>
 std::vector<T> Dataset::read() const {
   std::vector<T> values(static_cast<std::size_t>(element_count(shape())));
-  if (values.empty()) return values;
-  check(H5Dread(handle_.id(), memory_type<T>(), H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()),
-        "read", {}, handle_.id());
+  read(std::span(values));
   return values;
 }
 
@@ -65,10 +78,7 @@ void Dataset::read_rows(std::int64_t first, std::int64_t count, std::span<T> out
 
 template <class T>
 void Dataset::write(std::span<const T> values) {
-  if (static_cast<std::size_t>(element_count(shape())) != values.size()) {
-    throw InternalError(
-        fmt::format("{} values given for a dataset of {}", values.size(), element_count(shape())));
-  }
+  check_size(*this, values.size());
   if (values.empty()) return;
   check(H5Dwrite(handle_.id(), memory_type<T>(), H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()),
         "write", {}, handle_.id());
@@ -92,6 +102,7 @@ std::pair<std::int64_t, std::int64_t> Dataset::extent() const {
 }
 
 #define SATRAP_DATASET_OF(T)                                                        \
+  template void Dataset::read(std::span<T>) const;                                  \
   template std::vector<T> Dataset::read() const;                                    \
   template void Dataset::read_rows(std::int64_t, std::int64_t, std::span<T>) const; \
   template void Dataset::write(std::span<const T>);                                 \

@@ -10,8 +10,11 @@ namespace satrap::h5 {
 
 namespace {
 
-/// Failures are thrown, so HDF5 must not print them as well.
-void silence() {
+/// Before the first use of HDF5: failures are thrown, so it must not print them as well; and
+/// files are closed by us, so it must not try at exit, where it crashes on files that a full disk
+/// has kept it from closing.
+void prepare() {
+  [[maybe_unused]] static const herr_t no_exit_handler = H5dont_atexit();
   check(H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr), "silence HDF5", {}, -1);
 }
 
@@ -37,7 +40,7 @@ Handle::~Handle() {
 }
 
 File File::create(const std::filesystem::path& path, std::int64_t metadata_bytes) {
-  silence();
+  prepare();
   const Handle access = access_properties();
   check(H5Pset_meta_block_size(access.id(), static_cast<hsize_t>(metadata_bytes)), "set a property",
         {}, -1);
@@ -46,7 +49,7 @@ File File::create(const std::filesystem::path& path, std::int64_t metadata_bytes
 }
 
 File File::open(const std::filesystem::path& path) {
-  silence();
+  prepare();
   const Handle access = access_properties();
   return File(Handle(
       check(H5Fopen(path.c_str(), H5F_ACC_RDONLY, access.id()), "open file", path.string(), -1)));

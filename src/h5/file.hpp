@@ -76,6 +76,9 @@ class Dataset : public Object {
   /// The whole array.
   template <class T>
   std::vector<T> read() const;
+  /// The whole array into `out`, which has its size.
+  template <class T>
+  void read(std::span<T> out) const;
   /// Rows [first, first + count) into `out` [count, ...].
   template <class T>
   void read_rows(std::int64_t first, std::int64_t count, std::span<T> out) const;
@@ -130,6 +133,9 @@ class Group : public Object {
   template <class T>
   Dataset create_virtual(const std::string& name, const Shape& shape,
                          std::span<const VirtualPart> parts);
+  /// Shows the object `target` of another file under `name`. `file` is relative to the folder of
+  /// this one.
+  void link(const std::string& name, const std::string& file, const std::string& target);
 
  protected:
   using Object::Object;

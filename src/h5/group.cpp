@@ -116,6 +116,12 @@ Dataset Group::create_virtual(const std::string& name, const Shape& shape,
   return Dataset(make_dataset(handle_.id(), name, file_type<T>(), shape, properties));
 }
 
+void Group::link(const std::string& name, const std::string& file, const std::string& target) {
+  check(H5Lcreate_external(file.c_str(), target.c_str(), handle_.id(), name.c_str(), H5P_DEFAULT,
+                           H5P_DEFAULT),
+        "make link", name, handle_.id());
+}
+
 #define SATRAP_GROUP_OF(T)                                                          \
   template Dataset Group::create_dataset<T>(const std::string& name, const Shape&); \
   template Dataset Group::create_virtual<T>(const std::string& name, const Shape&,  \

@@ -1,0 +1,90 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "checkpoint/checkpoint.hpp"
+#include "checkpoint/contents.hpp"
+#include "checkpoint/format.hpp"
+#include "checkpoint/rows.hpp"
+#include "core/error.hpp"
+
+namespace satrap::checkpoint {
+
+namespace {
+
+[[noreturn]] void differs(const std::filesystem::path& file, const std::string& why) {
+  throw CheckpointError(fmt::format("{} does not fit the config", file.string()), why,
+                        "use the config that the checkpoint was made with, or start anew with "
+                        "job.resume = never");
+}
+
+void check_layout(const std::filesystem::path& file, const TableLayout& saved,
+                  const TableLayout& wanted) {
+  const auto check = [&](const char* what, const auto& in_file, const auto& in_config) {
+    if (in_file == in_config) return;
+    differs(file, fmt::format("table {} has {} {} in the checkpoint and {} in the config",
+                              wanted.name, what, in_file, in_config));
+  };
+  check("the dim", saved.dim, wanted.dim);
+  check("the optimizer", saved.optimizer, wanted.optimizer);
+  check("the number of state floats", saved.state_floats, wanted.state_floats);
+  check("the place", saved.table, wanted.table);  // moves every row to another virtual shard
+}
+
+void check_names(const std::filesystem::path& file, const h5::Group& tables,
+                 std::span<store::Table> wanted) {
+  auto saved = tables.children();
+  for (const auto& table : wanted) {
+    if (std::erase(saved, table.config().name) == 0) {
+      differs(file, fmt::format("the checkpoint has no table {}", table.config().name));
+    }
+  }
+  if (!saved.empty()) {
+    differs(file, fmt::format("the config has no table {}", saved.front()));
+  }
+}
+
+/// Imports the rows of virtual shards [first, end) of one file.
+void load_file(const std::filesystem::path& checkpoint, const FileEntry& entry, std::int64_t first,
+               std::int64_t end, std::span<store::Table> tables) {
+  const auto path = checkpoint / entry.name;
+  const h5::File file = open_checked(checkpoint, entry);
+  const h5::Group groups = file.group("tables");
+  check_names(path, groups, tables);
+  for (std::size_t t = 0; t < tables.size(); ++t) {
+    const auto& name = tables[t].config().name;
+    RowReader reader(checkpoint, entry.name, groups.group(name));
+    check_layout(path, reader.layout(),
+                 layout_of(tables[t], TableId{static_cast<std::uint32_t>(t)}));
+    reader.select_shards(first - entry.first_shard, end - entry.first_shard);
+    store::RowBlock block;
+    while (reader.next(block)) tables[t].import_rows(block);
+  }
+}
+
+}  // namespace
+
+void load_shard(const std::filesystem::path& checkpoint, const RowPlacement& placement,
+                ServerId server, std::span<store::Table> tables) {
+  const Contents contents = read_contents(checkpoint);
+  if (contents.virtual_shards != placement.virtual_shards()) {
+    differs(checkpoint, fmt::format("checkpoint.virtual_shards was {} and is {}",
+                                    contents.virtual_shards, placement.virtual_shards()));
+  }
+  const std::int64_t begin = placement.first_shard(server);
+  const std::int64_t end = placement.first_shard(ServerId{raw(server) + 1});
+  std::int64_t found = 0;
+  for (const auto& entry : contents.files) {
+    const std::int64_t from = std::max(begin, entry.first_shard);
+    const std::int64_t to = std::min(end, entry.end_shard);
+    if (from >= to) continue;
+    load_file(checkpoint, entry, from, to, tables);
+    found += to - from;
+  }
+  if (found != end - begin) {
+    damaged(checkpoint, kContentsFile,
+            fmt::format("its files hold {} of virtual shards {} to {}", found, begin, end));
+  }
+}
+
+}  // namespace satrap::checkpoint
