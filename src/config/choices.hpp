@@ -98,13 +98,6 @@ struct Spellings<Decay> {
                                             {Decay::step, "step"}};
 };
 
-enum class Files { read, skip };
-
-template <>
-struct Spellings<Files> {
-  static constexpr Spelling<Files> all[] = {{Files::read, "read"}, {Files::skip, "skip"}};
-};
-
 /// The spelling of a choice, for messages, logs and files: name_of(Optimizer::adam) is "adam".
 template <class E>
 constexpr std::string_view name_of(E value) noexcept {

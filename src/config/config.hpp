@@ -235,6 +235,7 @@ CommandLine parse_command_line(const std::vector<std::string>& args);
 
 /// Whether resolve() may open files of data.train. `skip` is for ranks and tools that resolve a
 /// config that has been checked before and may not see the data.
+enum class Files { read, skip };
 
 /// Builds the config from settings in order, later ones winning; fills in slots and tables and
 /// checks all of it. Reads no data, but the header line of the first CSV file if data.header is

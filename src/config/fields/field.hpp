@@ -32,7 +32,7 @@ template <class S>
 struct Field {
   std::string_view key;
   std::string_view meaning;
-  std::string values;  ///< What it can be: "whole number: at least 1", "sync or hybrid".
+  std::string values;  ///< What it can be: "whole number, at least 1", "sync or hybrid".
   Condition<S> condition;
   std::function<void(S&, std::string_view text)> set;  ///< Throws BadValue.
   std::function<void(S&)> reset;                       ///< To the default.
@@ -123,7 +123,7 @@ std::string values_text(const Rule<Element<T>>& rule) {
   if constexpr (std::is_enum_v<T>)
     return choices_text(rule);
   else
-    return rule.text.empty() ? type_text(T{}) : fmt::format("{}: {}", type_text(T{}), rule.text);
+    return rule.text.empty() ? type_text(T{}) : fmt::format("{}, {}", type_text(T{}), rule.text);
 }
 
 template <class T>

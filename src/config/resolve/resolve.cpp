@@ -34,7 +34,7 @@ void assign(S& section, const Setting& setting, const std::string& key, Origins&
     field.set(section, setting.value);
   } catch (const BadValue& bad) {
     throw ConfigError(fmt::format("{} {}", subject(setting), bad.problem), {},
-                      fmt::format("give {}", field.values));
+                      fmt::format("expected: {}", field.values));
   }
   origins.set(key, setting);
 }
