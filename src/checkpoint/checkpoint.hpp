@@ -42,11 +42,14 @@ struct DenseState {
   std::vector<NamedArray> arrays;  ///< In a fixed order; names are unique.
 };
 
-/// Makes the directory for step `step` under `root` and returns its temporary path. Removes what
-/// jobs that died left under `root`: one job at a time writes there.
+/// Where the files of step `step` are written: <root>/step-<N>.tmp.
+std::filesystem::path temporary_directory(const std::filesystem::path& root, Step step);
+
+/// Makes that directory, empty, and returns its path. Removes what jobs that died left under
+/// `root`: one job at a time writes there.
 std::filesystem::path begin_save(const std::filesystem::path& root, Step step);
 
-/// Writes the rows that `server` holds into `directory`, the path that begin_save returned. Memory
+/// Writes the rows that `server` holds into `directory`, the temporary one of its step. Memory
 /// beyond the tables: 4-8 bytes per row of the largest table and one block of rows. `tables` in the
 /// order of the config.
 void save_shard(const std::filesystem::path& directory, const RowPlacement& placement,
@@ -73,6 +76,7 @@ void load_shard(const std::filesystem::path& checkpoint, const RowPlacement& pla
 
 /// Reads everything outside the tables. `state.arrays` says what is expected (names, shapes) and
 /// receives the values; any difference throws CheckpointError and changes nothing.
+/// `state.config_ini` stays that of the running job; describe() tells the checkpoint's.
 void load_dense(const std::filesystem::path& checkpoint, DenseState& state);
 
 struct TableInfo {

@@ -73,15 +73,13 @@ FileEntry from_json(const nlohmann::json& json) {
   return file;
 }
 
-/// Throws unless the file is there with its full size.
-void check_size(const std::filesystem::path& checkpoint, const FileEntry& entry) {
+/// What is wrong with the size of a file; empty: nothing.
+std::string size_problem(const std::filesystem::path& checkpoint, const FileEntry& entry) {
   std::error_code error;
   const auto size = std::filesystem::file_size(checkpoint / entry.name, error);
-  if (error) damaged(checkpoint, entry.name, error.message());
-  if (static_cast<std::int64_t>(size) != entry.bytes) {
-    damaged(checkpoint, entry.name,
-            fmt::format("it has {} bytes instead of {}", size, entry.bytes));
-  }
+  if (error) return error.message();
+  if (static_cast<std::int64_t>(size) == entry.bytes) return {};
+  return fmt::format("it has {} bytes instead of {}", size, entry.bytes);
 }
 
 }  // namespace
@@ -140,11 +138,17 @@ Contents read_contents(const std::filesystem::path& checkpoint) {
 }
 
 void check_complete(const std::filesystem::path& checkpoint) {
-  for (const auto& file : read_contents(checkpoint).files) check_size(checkpoint, file);
+  for (const auto& file : read_contents(checkpoint).files) {
+    const std::string problem = size_problem(checkpoint, file);
+    if (problem.empty()) continue;
+    throw CheckpointError(fmt::format("{} cannot be used", (checkpoint / file.name).string()),
+                          problem);
+  }
 }
 
 void check_header(const std::filesystem::path& checkpoint, const FileEntry& entry) {
-  check_size(checkpoint, entry);
+  const std::string problem = size_problem(checkpoint, entry);
+  if (!problem.empty()) damaged(checkpoint, entry.name, problem);
   if (header_checksum(checkpoint / entry.name, entry.bytes, entry.rows) != entry.checksum) {
     damaged(checkpoint, entry.name, "its checksum differs: damaged, or of another checkpoint");
   }

@@ -93,7 +93,6 @@ void load_dense(const std::filesystem::path& checkpoint, DenseState& state) {
   state.position = {file.attribute<std::int64_t>("epoch"), file.attribute<std::int64_t>("sample")};
   state.samples = file.attribute<std::int64_t>("samples");
   state.seed = file.attribute<std::uint64_t>("seed");
-  state.config_ini = file.attribute<std::string>("config");
   for (auto& array : state.arrays) {
     const h5::Dataset dataset = arrays.dataset(array.name);
     dataset.read(array.values);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "checkpoint/checkpoint.hpp"
 #include "core/error.hpp"
 
 namespace satrap::checkpoint {

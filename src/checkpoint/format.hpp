@@ -26,12 +26,11 @@ inline constexpr const char* kContentsFile = "contents.json";
 inline constexpr const char* kManifestFile = "manifest.json";
 
 std::string server_file(ServerId server);
-/// <root>/step-<N>, and the names that it has before it is complete and while it is replaced.
+/// <root>/step-<N>, and the name that it has while it is replaced by a new one.
 std::filesystem::path step_directory(const std::filesystem::path& root, Step step);
-std::filesystem::path temporary_directory(const std::filesystem::path& root, Step step);
 std::filesystem::path replaced_directory(const std::filesystem::path& root, Step step);
 
-/// The N of any of these.
+/// The N of any of these and of temporary_directory. Throws CheckpointError for other paths.
 Step step_of(const std::filesystem::path& directory);
 
 /// The attributes that every HDF5 file of a checkpoint has: format, version, step, and the part it

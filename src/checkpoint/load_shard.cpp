@@ -14,8 +14,8 @@ namespace {
 
 [[noreturn]] void differs(const std::filesystem::path& file, const std::string& why) {
   throw CheckpointError(fmt::format("{} does not fit the config", file.string()), why,
-                        "use the config that the checkpoint was made with, or start anew with "
-                        "job.resume = never");
+                        "use the config that the checkpoint was made with, or another job.run_dir "
+                        "for a new run");
 }
 
 void check_layout(const std::filesystem::path& file, const TableLayout& saved,
@@ -28,7 +28,8 @@ void check_layout(const std::filesystem::path& file, const TableLayout& saved,
   check("the dim", saved.dim, wanted.dim);
   check("the optimizer", saved.optimizer, wanted.optimizer);
   check("the number of state floats", saved.state_floats, wanted.state_floats);
-  check("the place", saved.table, wanted.table);  // moves every row to another virtual shard
+  check("the place in the list of tables", saved.table,
+        wanted.table);  // moves every row to another virtual shard
 }
 
 void check_names(const std::filesystem::path& file, const h5::Group& tables,

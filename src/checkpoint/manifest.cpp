@@ -17,7 +17,7 @@ std::vector<Step> read_manifest(const std::filesystem::path& root) {
   std::error_code error;
   if (!std::filesystem::exists(path, error) && !error) return {};
   const char* remedy =
-      "name a checkpoint with job.resume = <path>, or set job.resume = never and remove the file";
+      "name a checkpoint with job.resume = <path>, or choose another job.run_dir to start anew";
   try {
     return read_json(path, kManifestFormat).at("steps").get<std::vector<Step>>();
   } catch (const CheckpointError& problem) {
@@ -58,7 +58,7 @@ std::optional<std::filesystem::path> newest(const std::filesystem::path& root) {
   throw CheckpointError(
       fmt::format("no checkpoint under {} is complete, though its manifest names {}", root.string(),
                   steps.size()),
-      problems, "restore the files, or start anew with job.resume = never");
+      problems, "restore the files, or choose another job.run_dir to start anew");
 }
 
 std::string remedy_without(const std::filesystem::path& checkpoint) noexcept {

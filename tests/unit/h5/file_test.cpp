@@ -132,6 +132,21 @@ TEST_F(FileTest, VirtualDatasetsJoinFiles) {
   EXPECT_TRUE(top.dataset("nothing").read<float>().empty());
 }
 
+TEST_F(FileTest, LinksShowObjectsOfOtherFiles) {
+  {
+    File part = File::create(path("part.h5"));
+    part.write_dataset<double>("inner/x", {2}, std::vector<double>{1, 2});
+    File top = File::create(path("top.h5"));
+    top.link("part", "part.h5", "/inner");
+  }
+  std::vector<double> values(2);
+  File::open(path("top.h5")).dataset("part/x").read(std::span(values));
+  EXPECT_THAT(values, ElementsAre(1, 2));
+  std::filesystem::remove(path("part.h5"));
+  EXPECT_THAT(message_of([&] { File::open(path("top.h5")).dataset("part/x"); }),
+              HasSubstr("part.h5"));
+}
+
 TEST_F(FileTest, EqualContentGivesEqualBytes) {
   std::vector<std::string> contents;
   for (const char* name : {"one.h5", "two.h5"}) {
