@@ -3,10 +3,10 @@
 #include <cstdint>
 #include <memory>
 #include <span>
-#include <vector>
 
 #include "config/config.hpp"
 #include "core/types.hpp"
+#include "store/row_block.hpp"
 
 namespace satrap::store {
 
@@ -18,10 +18,10 @@ enum class Missing {
 
 struct TableStatistics {
   std::int64_t rows = 0;
-  std::int64_t bytes = 0;  ///< Everything allocated: slabs, index, metadata.
-  std::int64_t hits = 0;
-  std::int64_t inserted = 0;
-  std::int64_t evicted = 0;
+  std::int64_t bytes = 0;     ///< Everything allocated: slabs, index, metadata.
+  std::int64_t hits = 0;      ///< Ids that a lookup with Missing::insert found.
+  std::int64_t inserted = 0;  ///< Ids that it did not find.
+  std::int64_t evicted = 0;   ///< To make room, by lookups and imports.
   std::int64_t gradients_applied = 0;
   /// Gradients of ids without a row (evicted since their lookup).
   std::int64_t gradients_dropped = 0;
@@ -33,33 +33,17 @@ struct UpdateContext {
   float lr_factor = 1.0f;  ///< Multiplies the table's lr.
 };
 
-/// Rows as they cross the boundary of the table: structure of arrays, n rows.
-struct RowBlock {
-  std::vector<FeatureId> ids;          ///< [n]
-  std::vector<float> weights;          ///< [n, dim]
-  std::vector<float> state;            ///< [n, state_floats]
-  std::vector<std::uint32_t> updates;  ///< [n] updates of the row so far (Adam's t)
-  std::vector<std::uint32_t> touched;  ///< [n] recency stamp, larger is later
-
-  std::size_t size() const noexcept { return ids.size(); }
-};
-
-/// Index of a row within its table's slabs; stable until the row is evicted.
-enum class RowNumber : std::uint32_t {};
-
-/// Row numbers grouped by virtual shard, by id within a shard: the same for the same set of rows.
-struct RowOrder {
-  std::vector<RowNumber> rows;
-  std::vector<std::int64_t> shard_begin;  ///< [virtual_shards + 1] offsets into rows
-};
-
 /// One shard of one embedding table: rows of fixed size in slabs, found through a fingerprint
-/// index. Not thread-safe. All operations are batched; in a batch given to `lookup` or `apply` the
-/// ids must be distinct. Any 64-bit id is legal.
+/// index (docs/store.md). Not thread-safe. All operations are batched; in a batch given to `lookup`
+/// or `apply` the ids must be distinct. Any 64-bit id is legal.
+///
+/// The same operations lead to the same rows, and so do an export and an import in between. Any
+/// operation that needs memory throws InternalError if there is none, and leaves a table that is
+/// whole.
 class Table {
  public:
   /// `config.capacity` rows are the capacity of this shard (0: no limit). Throws ConfigError for a
-  /// combination that no table can have.
+  /// value or combination that no table can have.
   Table(TableId id, const config::TableConfig& config, std::uint64_t seed);
   ~Table();
   Table(Table&&) noexcept;
@@ -82,8 +66,13 @@ class Table {
   /// Copies `rows` into `block`, replacing what it held.
   void export_rows(std::span<const RowNumber> rows, RowBlock& block) const;
   /// Adds rows, or overwrites those that exist. Throws CheckpointError if a size of the block is
-  /// wrong, or if the rows do not fit the capacity.
+  /// wrong, or if the rows do not fit the capacity and eviction is off. With eviction `lru` the
+  /// rows with the oldest stamps are left out, and counted as evicted.
   void import_rows(const RowBlock& block);
+
+  /// Bytes that a row of such a table takes, its share of the index included, in a table of many
+  /// rows. Throws ConfigError as the constructor.
+  static std::int64_t bytes_per_row(const config::TableConfig& config);
 
   const config::TableConfig& config() const noexcept;
   std::int64_t dim() const noexcept;

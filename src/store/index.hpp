@@ -1,0 +1,243 @@
+#pragma once
+
+#include <hwy/highway.h>
+
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "core/hash.hpp"
+#include "store/recency.hpp"
+#include "store/rows.hpp"
+
+namespace satrap::store {
+
+/// One cache line of the index: ten entries, each a fingerprint of the id's hash, the recency bin
+/// of the row, and the row's number. Fingerprint 0 marks a free entry. An id that finds its home
+/// bucket full goes to the next one with room; `overflow` counts the entries that passed over this
+/// bucket, so a search ends at the first bucket where it is 0, and removing an entry leaves nothing
+/// behind.
+///
+///     0                 10         20         24                      64   bytes
+///     | fingerprint[10] | bin[10]  | overflow | row[10]               |
+struct alignas(64) Bucket {
+  static constexpr unsigned kEntries = 10;
+  static constexpr unsigned kMask = (1U << kEntries) - 1;  ///< One bit per entry.
+
+  std::array<std::uint8_t, kEntries> fingerprint;
+  std::array<Recency::Bin, kEntries> bin;
+  std::uint32_t overflow;
+  std::array<std::uint32_t, kEntries> row;
+};
+static_assert(sizeof(Bucket) == 64);
+static_assert(offsetof(Bucket, bin) == 10 && offsetof(Bucket, overflow) == 20 &&
+              offsetof(Bucket, row) == 24);
+
+/// An entry of the index, or none.
+struct Entry {
+  Bucket* bucket = nullptr;
+  unsigned place = 0;
+
+  explicit operator bool() const noexcept { return bucket != nullptr; }
+  Recency::Bin& bin() const noexcept { return bucket->bin[place]; }
+  std::uint32_t row() const noexcept { return bucket->row[place]; }
+};
+
+/// Finds the row of an id. An extendible hash table: a directory of segments of 4096 buckets, each
+/// split in two when it is full, so that growing never copies more than one segment. Entries do not
+/// hold ids; a fingerprint that matches is checked in the row.
+///
+///     hash   63 ........... 33 | ........ | 19 ....... 12 | 11 ...... 0
+///            cell of directory            | fingerprint   | home bucket
+///
+/// Uniform hashes would make all segments split at the same time: the load would swing between
+/// halves and all the work would come at once. `cell_position` spreads the hashes over the
+/// directory with a density that doubles from its start to its end, so that at any size some
+/// segments are about to split and others just have been: load and work per insert are the same at
+/// every size.
+///
+/// The order of entries depends on history; nothing that the table shows depends on it.
+class Index {
+ public:
+  /// In an index of many segments, rounded up: 64 bytes over 10 entries at a load of 0.66.
+  static constexpr std::int64_t kBytesPerEntry = 10;
+
+  /// `salt` makes the hashes of this table its own.
+  Index(Arena& arena, Rows& rows, std::uint64_t salt);
+
+  std::uint64_t hash(FeatureId id) const noexcept { return mix(raw(id) ^ salt_); }
+
+  Entry find(FeatureId id, std::uint64_t hash) const noexcept;
+
+  /// Adds an entry for an id that has none; the row must hold the id already (splits read it).
+  void insert(std::uint64_t hash, std::uint32_t row, Recency::Bin bin);
+
+  /// Removes up to `count` entries whose bin is before `oldest`, appends their rows to `freed`, and
+  /// says how many. Goes on where the last call stopped; `count` entries are found if there are
+  /// any.
+  std::size_t remove_before(Recency::Bin oldest, std::size_t count,
+                            std::vector<std::uint32_t>& freed);
+
+  /// Gives the bins of all entries their new numbers; returns the entries per bin.
+  Recency::RowsPerBin renumber(const Recency::Renumbering& renumbering) noexcept;
+
+  /// Calls visit(i, hash, entry) for each of `ids` in order, with none for an id that is not there.
+  /// Runs ahead of the visits, so that the bucket and the first `row_bytes` of the row are in the
+  /// cache when they are touched. A visit may change the index.
+  template <class Visit>
+  void visit(std::span<const FeatureId> ids, std::size_t row_bytes, Visit&& visit) const;
+
+  /// Calls visit(row, bin) for all entries.
+  template <class Visit>
+  void visit_all(Visit&& visit) const {
+    for (const Segment& segment : segments_) {
+      for (const Bucket& bucket : std::span(segment.buckets, kBuckets)) {
+        visit_entries(bucket, [&](unsigned i) { visit(bucket.row[i], bucket.bin[i]); });
+      }
+    }
+  }
+
+  void prefetch(std::uint64_t hash) const noexcept { __builtin_prefetch(home(hash)); }
+  std::int64_t slots() const noexcept;
+  /// Bytes outside the arena.
+  std::int64_t metadata_bytes() const noexcept;
+
+ private:
+  static constexpr std::uint32_t kBuckets = 4096;
+  static constexpr std::size_t kSegmentBytes = kBuckets * sizeof(Bucket);
+  static constexpr unsigned kPositionBits = 62;
+  /// More splits than this cannot come from the number of rows, only from ids made to collide.
+  static constexpr unsigned kMaxDepth = 24;
+  /// Entries of a segment that make it split.
+  static constexpr std::uint32_t kSplitSize = kBuckets * Bucket::kEntries / 100 * 92;
+
+  struct Segment {
+    Bucket* buckets;
+    std::uint32_t entries;
+    std::uint32_t depth;  ///< The upper bits of a position that all its entries share.
+  };
+
+  static std::uint64_t cell_position(std::uint64_t hash) noexcept {
+    // (4u - u^2) / 3 maps [0, 1) onto itself; its slope falls from 4/3 to 2/3. u has 31 bits.
+    const std::uint64_t u = hash >> 33;
+    return u * ((std::uint64_t{1} << 33) - u) / 3;
+  }
+  static std::uint8_t fingerprint(std::uint64_t hash) noexcept {
+    const auto bits = static_cast<std::uint8_t>(hash >> 12);
+    return bits == 0 ? std::uint8_t{1} : bits;
+  }
+  static std::uint32_t home_bucket(std::uint64_t hash) noexcept { return hash % kBuckets; }
+  std::size_t cell(std::uint64_t hash) const noexcept {
+    return cell_position(hash) >> (kPositionBits - depth_);
+  }
+  Bucket* segment_of(std::uint64_t hash) const noexcept { return buckets_of_cell_[cell(hash)]; }
+  Bucket* home(std::uint64_t hash) const noexcept { return segment_of(hash) + home_bucket(hash); }
+
+  /// One bit per entry of the bucket with this fingerprint.
+  static unsigned match(const Bucket& bucket, std::uint8_t fingerprint) noexcept;
+  /// One bit per entry in use whose bin is before `oldest`.
+  static unsigned match_before(const Bucket& bucket, Recency::Bin oldest) noexcept;
+
+  template <class Visit>
+  static void visit_entries(const Bucket& bucket, Visit&& visit) {
+    for (unsigned bits = ~match(bucket, 0) & Bucket::kMask; bits != 0; bits &= bits - 1) {
+      visit(static_cast<unsigned>(std::countr_zero(bits)));
+    }
+  }
+
+  static void place(Bucket* segment, std::uint64_t hash, std::uint32_t row,
+                    Recency::Bin bin) noexcept;
+  Bucket* new_segment();
+  void split(std::uint32_t segment);
+  void double_directory();
+
+  Arena* arena_;
+  Rows* rows_;
+  std::uint64_t salt_;
+  unsigned depth_ = 0;  ///< The directory has 2^depth cells.
+  std::vector<Bucket*> buckets_of_cell_;
+  std::vector<std::uint32_t> segment_of_cell_;
+  std::vector<Segment> segments_;
+  std::byte* free_ = nullptr;  ///< The rest of the newest block of the arena.
+  std::byte* end_ = nullptr;
+  std::size_t hand_segment_ = 0;  ///< Where remove_before goes on.
+  std::uint32_t hand_bucket_ = 0;
+  struct Removal {
+    std::uint32_t segment;
+    std::uint32_t bucket;
+  };
+  std::vector<Removal> removals_;  ///< Scratch of remove_before.
+  std::vector<Bucket> unsplit_;    ///< Scratch of split.
+};
+
+inline unsigned Index::match(const Bucket& bucket, std::uint8_t fingerprint) noexcept {
+  namespace hn = hwy::HWY_NAMESPACE;
+  const hn::Full128<std::uint8_t> d;
+  // Reads 16 bytes: the fingerprints and six of the bins.
+  const auto equal = hn::Eq(hn::LoadU(d, bucket.fingerprint.data()), hn::Set(d, fingerprint));
+  std::array<std::uint8_t, 8> bits{};
+  hn::StoreMaskBits(d, equal, bits.data());
+  return static_cast<unsigned>(std::bit_cast<std::uint64_t>(bits)) & Bucket::kMask;
+}
+
+inline Entry Index::find(FeatureId id, std::uint64_t hash) const noexcept {
+  Bucket* const segment = segment_of(hash);
+  std::uint32_t at = home_bucket(hash);
+  for (std::uint32_t probe = 0; probe < kBuckets; ++probe) {
+    Bucket& bucket = segment[at];
+    for (unsigned bits = match(bucket, fingerprint(hash)); bits != 0; bits &= bits - 1) {
+      const auto place = static_cast<unsigned>(std::countr_zero(bits));
+      if (rows_->id(bucket.row[place]) == id) return {&bucket, place};
+    }
+    if (bucket.overflow == 0) break;
+    at = (at + 1) % kBuckets;
+  }
+  return {};
+}
+
+template <class Visit>
+void Index::visit(std::span<const FeatureId> ids, std::size_t row_bytes, Visit&& visit) const {
+  // Three stages, kAhead ids apart: fetch the bucket; find the entry that should be it and fetch
+  // its row; check and visit. What a stage learns waits in a ring for the next one.
+  constexpr std::size_t kAhead = 16;
+  constexpr std::size_t kRing = 2 * kAhead;
+  std::array<std::uint64_t, kRing> hashes;
+  std::array<Entry, kRing> candidates;
+
+  const auto fetch_bucket = [&](std::size_t i) {
+    const std::uint64_t h = hash(ids[i]);
+    hashes[i % kRing] = h;
+    prefetch(h);
+  };
+  const auto fetch_row = [&](std::size_t i) {
+    const std::uint64_t h = hashes[i % kRing];
+    Bucket* bucket = home(h);
+    const unsigned bits = match(*bucket, fingerprint(h));
+    Entry& candidate = candidates[i % kRing];
+    candidate = {};
+    if (bits == 0) return;
+    candidate = {bucket, static_cast<unsigned>(std::countr_zero(bits))};
+    rows_->prefetch(candidate.row(), row_bytes);
+  };
+  const auto check = [&](std::size_t i) {
+    const std::uint64_t h = hashes[i % kRing];
+    const Entry candidate = candidates[i % kRing];
+    // A visit in between may have moved the entry: what the place holds now decides.
+    const bool found = candidate &&
+                       candidate.bucket->fingerprint[candidate.place] == fingerprint(h) &&
+                       rows_->id(candidate.row()) == ids[i];
+    visit(i, h, found ? candidate : find(ids[i], h));
+  };
+
+  const std::size_t n = ids.size();
+  for (std::size_t i = 0; i < n + kRing; ++i) {
+    if (i >= kRing) check(i - kRing);
+    if (i >= kAhead && i - kAhead < n) fetch_row(i - kAhead);
+    if (i < n) fetch_bucket(i);
+  }
+}
+
+}  // namespace satrap::store
