@@ -14,6 +14,9 @@ namespace satrap::job {
 
 namespace {
 
+// Bytes per row besides weights and state, all of index, key and recency counted (docs/store.md).
+constexpr std::int64_t kRowOverhead = 24;
+
 std::string bytes(std::int64_t n) {
   static constexpr const char* kUnits[] = {"B", "kB", "MB", "GB", "TB", "PB"};
   auto value = static_cast<double>(n);
@@ -41,7 +44,8 @@ std::string table_lines(const config::Config& config) {
   std::int64_t total = 0;
   bool bounded = true;
   for (const auto& table : config.tables) {
-    const std::int64_t row = store::Table::bytes_per_row(table);
+    const store::Table empty(TableId{0}, table, 0);
+    const std::int64_t row = (table.dim + empty.state_floats()) * 4 + kRowOverhead;
     const bool limited = table.capacity > 0;
     bounded &= limited;
     total += table.capacity * row;

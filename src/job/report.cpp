@@ -25,7 +25,7 @@ constexpr int kLinesPerHeading = 25;
 std::string grouped(std::int64_t value) {
   std::string digits = fmt::format("{}", value);
   for (auto i = static_cast<std::ptrdiff_t>(digits.size()) - 3; i > (value < 0 ? 1 : 0); i -= 3) {
-    digits.insert(static_cast<std::size_t>(i), ",");
+    digits.insert(static_cast<std::size_t>(i), 1, ',');
   }
   return digits;
 }
