@@ -38,24 +38,31 @@ class CriteoParser final : public RowParser {
     at_ = line.data();
     end_ = at_ + line.size();
     column_ = 0;
+    at_line_end_ = false;
     row.label = label();
     for (float& value : row.dense) value = integer();
     for (FeatureId& id : row.ids) id = category();
-    if (at_ != end_ + 1) fail_column_count();
+    if (!at_line_end_) fail_column_count();
   }
 
  private:
   bool at_field_end() const { return at_ == end_ || *at_ == '\t'; }
 
   void start_field() {
-    if (at_ > end_) fail_column_count();
+    if (at_line_end_) fail_column_count();
     ++column_;
     field_ = at_;
   }
-  /// Steps over the tab. Behind the last field, at_ is end_ + 1.
   void end_field(const char* expected) {
     if (!at_field_end()) fail(expected);
-    ++at_;
+    step_over_tab();
+  }
+  void step_over_tab() {
+    if (at_ == end_) {
+      at_line_end_ = true;
+    } else {
+      ++at_;
+    }
   }
 
   float label() {
@@ -70,7 +77,7 @@ class CriteoParser final : public RowParser {
   float integer() {
     start_field();
     if (at_field_end()) {
-      ++at_;
+      step_over_tab();
       return std::numeric_limits<float>::quiet_NaN();
     }
     const bool negative = *at_ == '-';
@@ -90,7 +97,7 @@ class CriteoParser final : public RowParser {
   FeatureId category() {
     start_field();
     if (at_field_end()) {
-      ++at_;
+      step_over_tab();
       return kMissingCategory;
     }
     std::uint64_t value = 0;
@@ -129,6 +136,7 @@ class CriteoParser final : public RowParser {
   const char* end_ = nullptr;
   const char* field_ = nullptr;
   std::size_t column_ = 0;  ///< From 1.
+  bool at_line_end_ = false;
 };
 
 }  // namespace

@@ -31,7 +31,8 @@ void WindowedLines::seek(Position position) {
     if (first < lines_.row()) lines_.rewind();
     lines_.skip(first - lines_.row());
     epoch_ = position.epoch;
-    load_window();
+    unload();
+    if (position.sample > first_) load_window();
   }
   cursor_ = std::min(position.sample - first_, loaded());
 }
@@ -57,12 +58,17 @@ double WindowedLines::fraction() const noexcept {
   return fraction_begin_ + (lines_.fraction() - fraction_begin_) * share;
 }
 
-/// Loads the window that starts at lines_.row(); an empty one at the end of the epoch.
-void WindowedLines::load_window() {
+/// Stands before the window that starts at lines_.row().
+void WindowedLines::unload() {
   first_ = lines_.row();
   cursor_ = 0;
   text_.lines.clear();
   text_.blocks.clear();
+}
+
+/// Loads the window that starts at lines_.row(); an empty one at the end of the epoch.
+void WindowedLines::load_window() {
+  unload();
   fraction_begin_ = lines_.fraction();
   lines_.read(window_, text_);
   if (shuffle_) {

@@ -10,7 +10,7 @@
 namespace satrap::data {
 
 /// The rows of some files in the order of the epochs: consecutive windows of `window` rows in file
-/// order, each permuted by a generator keyed by (seed, epoch, first row of the window) if `shuffle`
+/// order, each permuted by a generator keyed by (seed, epoch, number of the window) if `shuffle`
 /// is set. Holds one window of text. Not thread-safe.
 class WindowedLines {
  public:
@@ -27,6 +27,7 @@ class WindowedLines {
   std::string where(const Line& line) const { return lines_.where(line); }
 
  private:
+  void unload();
   void load_window();
   std::int64_t loaded() const noexcept { return static_cast<std::int64_t>(text_.lines.size()); }
 

@@ -27,8 +27,8 @@ Prediction from_logit(double logit, bool positive) {
 }
 
 Prediction from_probability(double p, bool positive) {
-  const double clamped = std::clamp(p, kMinProbability, 1.0 - kMinProbability);
-  return {p, positive ? -std::log(clamped) : -std::log1p(-clamped)};
+  const double of_label = positive ? p : 1.0 - p;
+  return {p, -std::log(std::clamp(of_label, kMinProbability, 1.0 - kMinProbability))};
 }
 
 double entropy(double rate) {
