@@ -27,9 +27,19 @@ class Interaction {
                 float* d_bottom, float* d_pooled);
 
  private:
+  /// The features of one sample into features_.
+  void gather(const float* bottom, const float* pooled);
+
   std::int64_t slots_;
   std::int64_t dim_;
-  device::Buffer<float> scratch_;  ///< The features of one sample, padded.
+  // Sizes and scratch of one sample, padded to whole tiles: see interaction.cpp.
+  std::int64_t rows_;
+  std::int64_t square_;
+  std::int64_t dims_;
+  device::Buffer<float> features_;
+  device::Buffer<float> columns_;
+  device::Buffer<float> products_;
+  device::Buffer<float> gradients_;
 };
 
 }  // namespace satrap::nn

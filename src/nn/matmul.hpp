@@ -2,7 +2,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <span>
 
 namespace satrap::nn {
 
@@ -47,10 +46,5 @@ void linear_input_gradient(std::int64_t batch, std::int64_t in, std::int64_t out
 /// dweight = dyᵀ·x
 void linear_weight_gradient(std::int64_t batch, std::int64_t in, std::int64_t out, const float* dy,
                             std::int64_t stride, const float* x, float* dweight);
-
-/// Seconds that the products of `layers` take for one step of `batch` samples, forward and
-/// backward, nothing else between them: the best of `repetitions` passes. What no training step
-/// with these layers can beat on this machine.
-double matmul_seconds(std::span<const LinearShape> layers, std::int64_t batch, int repetitions);
 
 }  // namespace satrap::nn

@@ -1,69 +1,50 @@
+#include "nn/matmul_time.hpp"
+
 #include <algorithm>
 #include <chrono>
 #include <limits>
-#include <vector>
-
-#include "device/memory.hpp"
-#include "nn/matmul.hpp"
 
 namespace satrap::nn {
-namespace {
 
-/// One layer with buffers of its own, as a training step has them.
-class Products {
- public:
-  Products(const LinearShape& shape, std::int64_t batch)
-      : shape_(shape),
-        batch_(batch),
-        forward_(shape.in, shape.out, shape.out, false),
-        x_(batch * shape.in),
-        y_(batch * shape.out),
-        weight_(shape.in * shape.out),
-        bias_(shape.out),
-        x_gradient_(shape.input_gradient ? x_.size() : 0),
-        weight_gradient_(weight_.size()) {
-    std::ranges::fill(x_.span(), 0.5f);
-    std::ranges::fill(weight_.span(), 0.01f);
+BareProducts::BareProducts(std::span<const LinearShape> layers, std::int64_t batch)
+    : batch_(batch) {
+  for (const LinearShape& shape : layers) {
+    using Floats = device::Buffer<float>;
+    Layer& layer = layers_.emplace_back(
+        Layer{shape, LinearForward(shape.in, shape.out, shape.out, false), Floats(batch * shape.in),
+              Floats(shape.in * shape.out), Floats(shape.out), Floats(batch * shape.out),
+              Floats(shape.input_gradient ? batch * shape.in : 0), Floats(shape.in * shape.out)});
+    std::ranges::fill(layer.x.span(), 0.5f);
+    std::ranges::fill(layer.weight.span(), 0.01f);
   }
+}
 
-  void forward() { forward_.run(batch_, x_.data(), weight_.data(), bias_.data(), y_.data()); }
-
-  /// y stands for its gradient: the numbers do not matter here.
-  void backward() {
-    linear_weight_gradient(batch_, shape_.in, shape_.out, y_.data(), shape_.out, x_.data(),
-                           weight_gradient_.data());
-    if (shape_.input_gradient) {
-      linear_input_gradient(batch_, shape_.in, shape_.out, y_.data(), shape_.out, weight_.data(),
-                            x_gradient_.data());
+void BareProducts::run() {
+  for (Layer& layer : layers_) {
+    layer.forward.run(batch_, layer.x.data(), layer.weight.data(), layer.bias.data(),
+                      layer.y.data());
+  }
+  for (auto layer = layers_.rbegin(); layer != layers_.rend(); ++layer) {
+    const auto [in, out, input_gradient] = layer->shape;
+    // y stands for its gradient.
+    linear_weight_gradient(batch_, in, out, layer->y.data(), out, layer->x.data(),
+                           layer->weight_gradient.data());
+    if (input_gradient) {
+      linear_input_gradient(batch_, in, out, layer->y.data(), out, layer->weight.data(),
+                            layer->x_gradient.data());
     }
   }
-
- private:
-  LinearShape shape_;
-  std::int64_t batch_;
-  LinearForward forward_;
-  device::Buffer<float> x_;
-  device::Buffer<float> y_;
-  device::Buffer<float> weight_;
-  device::Buffer<float> bias_;
-  device::Buffer<float> x_gradient_;
-  device::Buffer<float> weight_gradient_;
-};
-
-}  // namespace
+}
 
 double matmul_seconds(std::span<const LinearShape> layers, std::int64_t batch, int repetitions) {
-  std::vector<Products> products;
-  products.reserve(layers.size());
-  for (const LinearShape& layer : layers) products.emplace_back(layer, batch);
-
+  BareProducts products(layers, batch);
+  products.run();
   double best = std::numeric_limits<double>::infinity();
-  for (int i = 0; i <= repetitions; ++i) {
+  for (int i = 0; i < repetitions; ++i) {
     const auto start = std::chrono::steady_clock::now();
-    for (Products& layer : products) layer.forward();
-    for (auto layer = products.rbegin(); layer != products.rend(); ++layer) layer->backward();
+    products.run();
     const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
-    if (i > 0) best = std::min(best, taken.count());  // the first pass compiles
+    best = std::min(best, taken.count());
   }
   return best;
 }

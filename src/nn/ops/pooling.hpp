@@ -20,8 +20,13 @@ struct PoolBags {
     float* const pooled = out + sample * stride;
     const std::uint32_t begin = offsets[sample];
     const std::uint32_t end = offsets[sample + 1];
-    for (std::int64_t d = 0; d < dim; ++d) pooled[d] = 0.0f;
-    for (std::uint32_t k = begin; k < end; ++k) {
+    if (begin == end) {
+      for (std::int64_t d = 0; d < dim; ++d) pooled[d] = 0.0f;
+      return;
+    }
+    const float* first = rows + indices[begin] * dim;
+    for (std::int64_t d = 0; d < dim; ++d) pooled[d] = first[d];
+    for (std::uint32_t k = begin + 1; k < end; ++k) {
       const float* row = rows + indices[k] * dim;
 #pragma GCC ivdep
       for (std::int64_t d = 0; d < dim; ++d) pooled[d] += row[d];

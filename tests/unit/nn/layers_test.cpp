@@ -10,6 +10,7 @@
 #include "nn/batch_norm.hpp"
 #include "nn/interaction.hpp"
 #include "nn/linear.hpp"
+#include "nn/matmul_time.hpp"
 #include "reference.hpp"
 
 namespace satrap::nn {
