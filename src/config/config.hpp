@@ -244,7 +244,9 @@ enum class Files { read, skip };
 /// that header cannot be read.
 Config resolve(const std::vector<Setting>& settings, Files files = Files::read);
 
-/// Checks that `world` ranks can take the roles, and fills in roles.trainers. Throws ConfigError.
+/// Checks that `world` ranks can take the roles, and what depends on how many there are of each;
+/// fills in roles.trainers. For counts of the config and those counted from --role alike. Throws
+/// ConfigError.
 void resolve_roles(Config& config, std::int64_t world);
 
 /// The INI text that resolves to `config` again, with a comment per key: for --print-config, the

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <boost/program_options/options_description.hpp>
 #include <boost/program_options/parsers.hpp>
 #include <filesystem>
@@ -23,8 +24,9 @@ struct LineIndex {
   std::string where(std::size_t line) const { return fmt::format("{}:{}", name, line); }
 
   [[noreturn]] void refuse(std::size_t line, std::string_view text, std::string_view why) const {
-    throw ConfigError(fmt::format("{}: the line \"{}\" is not understood", where(line), text), why,
-                      "write [section], key = value, or a comment that starts with #");
+    throw ConfigError(
+        fmt::format("{}: the line \"{}\" is not understood", where(line), shown(text)), why,
+        "write [section], key = value, or a comment that starts with #");
   }
 
   void add_section(std::size_t line, std::string_view text) {
@@ -87,8 +89,9 @@ std::vector<Setting> parse_ini(std::string_view text, const std::string& name) {
     const std::size_t line = std::stoul(option.value.at(0));
     const auto [first, is_new] = line_of_key.emplace(option.string_key, line);
     if (!is_new)
-      throw ConfigError(fmt::format("{}: {} is given twice", index.where(line), option.string_key),
-                        fmt::format("first in line {}", first->second), "keep one of the two");
+      throw ConfigError(
+          fmt::format("{}: {} is given twice", index.where(line), shown(option.string_key)),
+          fmt::format("first in line {}", first->second), "keep one of the two");
     settings.push_back({option.string_key, index.value.at(line), index.where(line)});
   }
   return settings;

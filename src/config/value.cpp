@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 
@@ -112,6 +113,15 @@ std::string_view trim(std::string_view text) noexcept {
   const auto first = text.find_first_not_of(kBlanks);
   if (first == text.npos) return {};
   return text.substr(first, text.find_last_not_of(kBlanks) - first + 1);
+}
+
+std::string shown(std::string_view text) {
+  constexpr std::size_t kLongest = 80;
+  if (text.empty()) return "\"\"";
+  std::string line(text.substr(0, kLongest));
+  std::replace_if(
+      line.begin(), line.end(), [](unsigned char c) { return c < ' ' || c == 127; }, '?');
+  return text.size() > kLongest ? line + "..." : line;
 }
 
 std::size_t find_comment(std::string_view text) noexcept {

@@ -58,6 +58,9 @@ requires std::is_enum_v<E> std::string print_value(E value) {
 /// Without the blanks and tabs at both ends.
 std::string_view trim(std::string_view text) noexcept;
 
+/// Text of a user as it stands in messages: cut, without control characters, "" if empty.
+std::string shown(std::string_view text);
+
 /// Where an end-of-line comment starts in `text`: at a '#' that follows a blank (or stands first)
 /// and is not in double quotes. npos if there is none.
 std::size_t find_comment(std::string_view text) noexcept;

@@ -43,7 +43,7 @@ const std::vector<Field<TableConfig>>& fields() {
   static const Condition<C> adam{"with optimizer = adam", is_adam};
   static const std::vector<Field<C>> all = {
       field("dim", &C::dim, "Length of a row's vector.", between(1, 65536)),
-      field("optimizer", &C::optimizer, "The update rule; docs/optimizers.md has the formulas."),
+      field("optimizer", &C::optimizer, "The update rule; docs/config.md has the formulas."),
       field("lr", &C::lr, "Learning rate, before the schedule.", not_negative()),
       field("momentum", &C::momentum, "Share of the last step that is taken again.", below_one(),
             {"with optimizer = sgd", is_sgd}),

@@ -80,21 +80,14 @@ void check_capacities(const Config& config, const Origins& origins) {
     ++slots[config.table_of_slot(slot)];
   for (std::size_t i = 0; i < config.tables.size(); ++i) {
     const auto& table = config.tables[i];
-    const auto least = std::max(config.train.global_batch * slots[i], config.roles.servers);
+    const auto least = config.train.global_batch * slots[i];
     if (table.capacity == 0 || table.capacity >= least) continue;
     origins.refuse(
         fmt::format("table.{}.capacity", table.name), "is less than one batch can need",
-        fmt::format("{} samples times {} slots of table {}, and 1 row for each of {} servers",
-                    config.train.global_batch, slots[i], table.name, config.roles.servers),
+        fmt::format("{} samples times {} slots of table {}", config.train.global_batch, slots[i],
+                    table.name),
         fmt::format("give at least {}, a smaller train.global_batch, or 0 for no limit", least));
   }
-}
-
-void check_placement(const Config& config, const Origins& origins) {
-  if (config.roles.servers <= config.checkpoint.virtual_shards) return;
-  origins.refuse("roles.servers", "leaves servers without rows",
-                 fmt::format("checkpoint.virtual_shards = {}", config.checkpoint.virtual_shards),
-                 "take fewer servers or more virtual shards");
 }
 
 }  // namespace satrap::config

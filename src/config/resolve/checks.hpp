@@ -16,6 +16,5 @@ void complete_schedule(Config& config, const Origins& origins);
 void check_names(const Config& config, const Origins& origins);
 void check_model(const Config& config, const Origins& origins);
 void check_capacities(const Config& config, const Origins& origins);
-void check_placement(const Config& config, const Origins& origins);
 
 }  // namespace satrap::config

@@ -53,11 +53,11 @@ void check_key(const Setting& setting) {
   const auto parts = split_key(setting.key);
   const auto known = known_keys(parts);
   if (std::find(known.all.begin(), known.all.end(), setting.key) != known.all.end()) return;
-  const auto hint =
-      known.of_section.empty()
-          ? fmt::format("the sections are {}", fmt::join(known.sections, ", "))
-          : fmt::format("the keys of {} are {}", parts.section, fmt::join(known.of_section, ", "));
-  throw ConfigError(fmt::format("{}: unknown key {}", setting.where, setting.key), {},
+  const auto hint = known.of_section.empty()
+                        ? fmt::format("the sections are {}", fmt::join(known.sections, ", "))
+                        : fmt::format("the keys of {} are {}", shown(parts.section),
+                                      fmt::join(known.of_section, ", "));
+  throw ConfigError(fmt::format("{}: unknown key {}", setting.where, shown(setting.key)), {},
                     did_you_mean(setting.key, known.all, hint));
 }
 

@@ -1,5 +1,6 @@
 #include "config/resolve/origins.hpp"
 
+#include "config/value.hpp"
 #include "core/error.hpp"
 
 namespace satrap::config {
@@ -16,10 +17,7 @@ void Origins::refuse(const std::string& key, std::string_view problem, std::stri
 }
 
 std::string subject(const Setting& setting) {
-  constexpr std::size_t kLongest = 80;
-  std::string value = setting.value.empty() ? "\"\"" : setting.value;
-  if (value.size() > kLongest) value = value.substr(0, kLongest) + "...";
-  return fmt::format("{}: {} = {}", setting.where, setting.key, value);
+  return fmt::format("{}: {} = {}", setting.where, shown(setting.key), shown(setting.value));
 }
 
 }  // namespace satrap::config

@@ -145,7 +145,6 @@ Config resolve(const Settings& settings, Files files) {
 
   check_model(config, origins);
   check_capacities(config, origins);
-  check_placement(config, origins);
   return config;
 }
 

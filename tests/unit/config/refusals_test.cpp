@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <random>
+
 #include "unit/config/support.hpp"
 
 namespace satrap::config {
@@ -127,9 +129,6 @@ const std::vector<Case>& cases() {
       {kCriteo,
        "[slot.C2]\ntable = C1\n[table.C1]\ncapacity = 4095\n",
        {"2048 samples times 2 slots of table C1", "at least 4096"}},
-      {kCriteo,
-       "[roles]\nservers = 65\n[checkpoint]\nvirtual_shards = 64\n",
-       {"x.ini:4: roles.servers = 65 leaves servers without rows", "virtual_shards = 64"}},
   };
   return all;
 }
@@ -140,6 +139,32 @@ TEST(Refusals, SayWhereWhatAndWhatToDo) {
     const auto message = refusal([&] { resolved(text); });
     for (const auto& part : c.message) EXPECT_THAT(message, HasSubstr(part)) << text;
   }
+}
+
+TEST(Refusals, CutWhatIsLongOrNotText) {
+  const auto long_line = std::string(1000, 'x') + "\x01\n";
+  EXPECT_LE(refusal([&] { resolved(long_line); }).size(), 300u);
+  EXPECT_THAT(refusal([] { resolved("a\x01 b = 3"); }), HasSubstr("a? b = 3"));
+}
+
+/// Damaged files are refused or happen to be right; nothing else comes of them.
+TEST(Refusals, OfAnyDamage) {
+  const auto whole = with(kCsv,
+                          "[table.*]\nlr = 0.1\noptimizer = adam\n[slot.job]\ntable = \"a\"\n"
+                          "[train]\nmode = sync\n[schedule]\nwarmup_steps = 3 # some\n");
+  std::mt19937 random(1);
+  int refused = 0;
+  for (int i = 0; i < 1000; ++i) {
+    auto text = whole;
+    for (int damage = 0; damage < 3; ++damage)
+      text[random() % text.size()] = "[]=.,*#\"\\\n \0x7"[random() % 14];
+    try {
+      resolved(text);
+    } catch (const ConfigError&) {
+      ++refused;
+    }
+  }
+  EXPECT_GT(refused, 500);
 }
 
 TEST(Refusals, OfTheCommandLine) {

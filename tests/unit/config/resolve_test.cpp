@@ -178,7 +178,18 @@ TEST(Roles, RefuseAWorldThatDoesNotFit) {
       refusal([&] { resolve_roles(two, 5); }),
       AllOf(HasSubstr("need 4"), HasSubstr("mpirun -n 4"), HasSubstr("or set roles.trainers = 3")));
   EXPECT_THAT(refusal([&] { resolve_roles(two, 1); }), HasSubstr("start it with mpirun -n 4"));
-  auto small = resolved(with(kCriteo, "[train]\nglobal_batch = 3\n"));
+  auto none = any;
+  none.roles.servers = 0;
+  EXPECT_THAT(refusal([&] { resolve_roles(none, 2); }), HasSubstr("no embedding server"));
+  auto shards =
+      resolved(with(kCriteo, "[roles]\nservers = 65\n[checkpoint]\nvirtual_shards = 64\n"));
+  EXPECT_THAT(refusal([&] { resolve_roles(shards, 66); }),
+              HasSubstr("roles.servers = 65 leaves servers without rows"));
+  auto small = resolved(with(kCriteo, "[train]\nglobal_batch = 3\n[table.C1]\ncapacity = 4\n"));
+  small.roles.servers = 5;
+  EXPECT_THAT(refusal([&] { resolve_roles(small, 6); }),
+              HasSubstr("table.C1.capacity = 4 is less than a row for each of 5 servers"));
+  small.roles.servers = 1;
   EXPECT_THAT(refusal([&] { resolve_roles(small, 5); }),
               HasSubstr("train.global_batch = 3 is less than the 4 trainers"));
 }
