@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "comm/mpi/check.hpp"
+#include "comm/mpi/pieces.hpp"
 #include "core/error.hpp"
 
 namespace satrap::comm {
