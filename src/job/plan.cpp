@@ -64,10 +64,10 @@ std::string table_lines(const config::Config& config) {
 }  // namespace
 
 std::string plan(const config::Config& config, const Cast& cast, const Start& start) {
-  comm::Collectives alone{comm::Communicator()};
-  trainer::TrainStep step(config, alone);
-  const auto parameters = static_cast<std::int64_t>(step.model().parameters().size());
-  const auto state_arrays = static_cast<std::int64_t>(step.optimizer().state().size());
+  const auto model = nn::make_model(config.model, trainer::model_shape(config), config.job.seed);
+  const auto parameters = static_cast<std::int64_t>(model->parameters().size());
+  const auto optimizer = nn::make_optimizer(config.dense_optimizer, parameters);
+  const auto state_arrays = static_cast<std::int64_t>(optimizer->state().size());
 
   std::string text = "roles\n";
   text += fmt::format("  servers  {:>4}  {}\n  workers  {:>4}  {}\n  trainers {:>4}  {}\n",
@@ -76,7 +76,7 @@ std::string plan(const config::Config& config, const Cast& cast, const Start& st
   text += table_lines(config);
   text += fmt::format(
       "dense model\n  {} {} parameters, {:.2f} MFLOP of matrix products per sample\n",
-      config::name_of(config.model.kind), parameters, step.model().matmul_flops_per_sample() / 1e6);
+      config::name_of(config.model.kind), parameters, model->matmul_flops_per_sample() / 1e6);
   const std::size_t trainer_peers = cast.workers.empty() ? cast.servers.size() : 1;
   text += fmt::format(
       "memory per rank besides the tables\n"

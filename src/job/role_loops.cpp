@@ -7,7 +7,6 @@
 #include <thread>
 
 #include "checkpoint/checkpoint.hpp"
-#include "checkpoint/format.hpp"
 #include "comm/backoff.hpp"
 #include "comm/collective/collectives.hpp"
 #include "core/hash.hpp"
@@ -38,6 +37,7 @@ worker::Pipeline::Options pipeline_options(const Stage& stage,
   options.start = stage.start.step;
   options.position = stage.start.position;
   options.slot_bytes = slot_bytes(stage.config);
+  options.paused = stage.evaluate_only;
   return options;
 }
 

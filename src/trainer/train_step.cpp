@@ -25,7 +25,9 @@ bool all_finite(std::span<const float> values) {
   return sum == 0;
 }
 
-nn::ModelShape shape_of(const config::Config& config) {
+}  // namespace
+
+nn::ModelShape model_shape(const config::Config& config) {
   nn::ModelShape shape;
   shape.dense_features = config.dense_features();
   for (std::size_t s = 0; s < config.slots.size(); ++s) {
@@ -34,12 +36,10 @@ nn::ModelShape shape_of(const config::Config& config) {
   return shape;
 }
 
-}  // namespace
-
 TrainStep::TrainStep(const config::Config& config, comm::Collectives& collectives)
     : config_(config),
       collectives_(collectives),
-      shape_(shape_of(config)),
+      shape_(model_shape(config)),
       dims_(worker::table_dims(config)),
       model_(nn::make_model(config.model, shape_, config.job.seed)),
       optimizer_(nn::make_optimizer(config.dense_optimizer,

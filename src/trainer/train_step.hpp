@@ -23,6 +23,9 @@ struct StepResult {
   std::int64_t bad_rows = 0;
 };
 
+/// What the model of `config` takes in.
+nn::ModelShape model_shape(const config::Config& config);
+
 /// The dense half of training on one trainer: pooling, forward, backward, all-reduce, update.
 /// Compute thread; every trainer must make the same calls.
 class TrainStep {

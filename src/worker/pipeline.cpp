@@ -68,6 +68,7 @@ Pipeline::Pipeline(const config::Config& config, comm::Fabric& fabric,
       dims_(table_dims(config)),
       limit_(in_flight_limit(config)),
       train_(config, placement, train_options(config, options_)) {
+  if (options_.paused) phase_ = Phase::paused;
   for (const Trainer& trainer : options_.trainers) {
     Lane lane;
     lane.trainer = trainer;

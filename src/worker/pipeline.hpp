@@ -52,6 +52,7 @@ class Pipeline {
     Step start = 0;  ///< Training goes on behind this step, at `position`.
     data::Position position;
     std::int64_t slot_bytes = 0;  ///< Of a slot of a trainer's landing zone.
+    bool paused = false;          ///< Train nothing before a proceed.
   };
 
   /// `pump` is what else the process has to move while the pipeline waits for room in a ring.
