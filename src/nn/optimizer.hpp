@@ -17,7 +17,7 @@ struct OptimizerState {
   std::vector<float> values;
 };
 
-/// A dense optimizer over a flat parameter buffer; formulas of PyTorch (docs/optimizers.md).
+/// A dense optimizer over a flat parameter buffer; formulas of PyTorch (docs/model.md).
 /// Not thread-safe.
 class DenseOptimizer {
  public:
