@@ -6,7 +6,6 @@
 
 #include "comm/mpi/check.hpp"
 #include "comm/mpi/open_mpi.hpp"
-#include "core/hash.hpp"
 
 namespace satrap::comm {
 
@@ -15,30 +14,6 @@ namespace {
 std::string_view variable(const char* name) {
   const char* value = std::getenv(name);
   return value != nullptr ? value : "";
-}
-
-/// srun without a PMI plug-in starts n jobs of one rank each, which would overwrite each other.
-void check_launcher() {
-  int size = 0;
-  SATRAP_MPI(MPI_Comm_size(MPI_COMM_WORLD, &size));
-  const std::string_view tasks = variable("SLURM_STEP_NUM_TASKS");
-  if (size > 1 || tasks.empty() || tasks == "1" || !variable("OMPI_COMM_WORLD_SIZE").empty()) {
-    return;
-  }
-  throw ConfigError(fmt::format("srun started {} tasks that do not see each other", tasks),
-                    "each believes to be the only rank", "start with srun --mpi=pmix");
-}
-
-/// Ranks with different one-sided components would hang when they make their first window.
-void check_same_settings() {
-  const std::string_view osc = variable("OMPI_MCA_osc");
-  const auto hash = static_cast<std::int64_t>(hash_bytes(osc) >> 1);
-  std::int64_t range[2] = {hash, -hash};
-  SATRAP_MPI(MPI_Allreduce(MPI_IN_PLACE, range, 2, MPI_INT64_T, MPI_MAX, MPI_COMM_WORLD));
-  if (range[0] == -range[1]) return;
-  throw ConfigError(fmt::format("ranks disagree about OMPI_MCA_osc, which is '{}' here", osc),
-                    "by default it depends on whether /sys/class/infiniband has a device",
-                    "set OMPI_MCA_osc to the same value for all ranks, '^ucx,rdma' for Ethernet");
 }
 
 }  // namespace
@@ -58,14 +33,39 @@ Environment::Environment(int* argc, char*** argv) {
                         "compute threads run beside the one that calls MPI",
                         "use an MPI library built with thread support");
   }
-  check_launcher();
-  check_same_settings();
 }
 
 Environment::~Environment() {
   // Ranks that know nothing of an error here would keep MPI_Finalize waiting.
   if (std::uncaught_exceptions() > 0 || !detail::is_running()) return;
   SATRAP_MPI_QUIETLY(MPI_Finalize());
+}
+
+void check_launch(const Communicator& world) {
+  // srun without a PMI plug-in starts n jobs of one rank each, which would overwrite each other.
+  const std::string_view tasks = variable("SLURM_STEP_NUM_TASKS");
+  if (world.size() == 1 && !tasks.empty() && tasks != "1" &&
+      variable("OMPI_COMM_WORLD_SIZE").empty()) {
+    throw ConfigError(fmt::format("srun started {} tasks that do not see each other", tasks),
+                      "each believes to be the only rank", "start with srun --mpi=pmix");
+  }
+  // Ranks with different one-sided components would hang when they make their first window.
+  const auto components = world.all_gather(std::string(variable("OMPI_MCA_osc")));
+  for (std::size_t r = 1; r < components.size(); ++r) {
+    if (components[r] == components[0]) continue;
+    throw ConfigError(
+        fmt::format("ranks disagree about OMPI_MCA_osc: '{}' on rank {}, '{}' on rank 0",
+                    components[r], r, components[0]),
+        "by default it depends on whether /sys/class/infiniband has a device",
+        "set OMPI_MCA_osc to the same value for all ranks, '^ucx,rdma' for Ethernet");
+  }
+}
+
+ExitCode leave_job(const Communicator& world, ExitCode code) {
+  world.barrier();
+  const bool under_mpirun = !variable("OMPI_MCA_orte_hnp_uri").empty();
+  if (under_mpirun && code != ExitCode::done) abort_job(code);
+  return code;
 }
 
 void abort_job(ExitCode code) noexcept {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "comm/mpi/communicator.hpp"
 #include "core/error.hpp"
 
 namespace satrap::comm {
@@ -16,6 +17,15 @@ class Environment {
   Environment(const Environment&) = delete;
   Environment& operator=(const Environment&) = delete;
 };
+
+/// Throws ConfigError, the same on every rank, for ways of starting a job that would end in chaos:
+/// ranks that do not see each other, or that would use different one-sided components. Collective.
+void check_launch(const Communicator& world);
+
+/// The end of a job that returns `code`, for main to return: collective, once every rank has said
+/// what it has to say. Under mpirun a code other than 0 ends the ranks here, because mpirun buries
+/// what they said below two notices of its own if they return it.
+ExitCode leave_job(const Communicator& world, ExitCode code);
 
 /// Ends every rank of the job at once with `code`, after this rank has logged why. For errors that
 /// the other ranks do not know of; those that all ranks know of return from main instead.

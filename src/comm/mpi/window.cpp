@@ -2,6 +2,8 @@
 
 #include <cstring>
 #include <exception>
+#include <numeric>
+#include <string_view>
 #include <utility>
 
 #include "comm/mpi/check.hpp"
@@ -13,6 +15,9 @@ namespace satrap::comm {
 namespace {
 
 constexpr std::int64_t kAlignment = 64;
+constexpr std::string_view kRemedy =
+    "on one host give /dev/shm more space or set OMPI_MCA_osc_sm_backing_directory=/tmp; between "
+    "hosts without InfiniBand set OMPI_MCA_osc=pt2pt, with it OMPI_MCA_osc=ucx";
 
 MPI_Win native(void* handle) noexcept {
   return static_cast<MPI_Win>(handle);
@@ -35,12 +40,23 @@ class WindowInfo {
   MPI_Info info_ = MPI_INFO_NULL;
 };
 
+bool on_one_host(const Communicator& communicator) {
+  MPI_Comm host = MPI_COMM_NULL;
+  SATRAP_MPI(MPI_Comm_split_type(detail::native(communicator), MPI_COMM_TYPE_SHARED, 0,
+                                 MPI_INFO_NULL, &host));
+  int ranks = 0;
+  SATRAP_MPI(MPI_Comm_size(host, &ranks));
+  SATRAP_MPI(MPI_Comm_free(&host));
+  return ranks == communicator.size();
+}
+
 }  // namespace
 
 // Delegates, so that the destructor runs if the rest throws.
 Window::Window(const Communicator& communicator, std::int64_t bytes) : Window() {
   size_ = bytes;
-  allocate(communicator);
+  const bool shared = on_one_host(communicator) && allocate_shared(communicator);
+  if (!shared) allocate(communicator);
   SATRAP_MPI(MPI_Win_set_errhandler(native(handle_), MPI_ERRORS_RETURN));
   // Nobody takes an exclusive lock, so that there is nothing to check.
   SATRAP_MPI(MPI_Win_lock_all(MPI_MODE_NOCHECK, native(handle_)));
@@ -53,7 +69,29 @@ Window::Window(const Communicator& communicator, std::int64_t bytes) : Window() 
   // These also keep puts from arriving before the memory is cleared.
   const auto begins = communicator.all_gather(begin);
   const auto sizes = communicator.all_gather(size_);
-  for (std::size_t r = 0; r < sizes.size(); ++r) peers_.push_back({begins[r], sizes[r]});
+  for (int r = 0; r < communicator.size(); ++r) {
+    const auto i = static_cast<std::size_t>(r);
+    peers_.push_back({begins[i], sizes[i], shared ? shared_data(r) + begins[i] : nullptr});
+  }
+}
+
+/// Fails on every rank alike where Open MPI is told not to use osc/sm.
+bool Window::allocate_shared(const Communicator& communicator) {
+  const WindowInfo info;
+  MPI_Win window = MPI_WIN_NULL;
+  void* base = nullptr;
+  const int code = MPI_Win_allocate_shared(static_cast<MPI_Aint>(size_ + kAlignment), 1, info.get(),
+                                           detail::native(communicator), &base, &window);
+  const auto made = communicator.all_gather(std::int64_t{code == MPI_SUCCESS});
+  const auto successes = std::accumulate(made.begin(), made.end(), std::int64_t{0});
+  if (successes == 0) return false;
+  if (successes < communicator.size()) {
+    throw InternalError(fmt::format("only {} of {} ranks can share memory", successes, made.size()),
+                        "MPI_Win_allocate_shared failed on the others", kRemedy);
+  }
+  handle_ = window;
+  data_ = static_cast<std::byte*>(base);
+  return true;
 }
 
 void Window::allocate(const Communicator& communicator) {
@@ -66,12 +104,18 @@ void Window::allocate(const Communicator& communicator) {
   } catch (const InternalError& error) {
     throw InternalError(
         fmt::format("rank {} cannot make a window of {} bytes", communicator.rank(), size_),
-        error.what(),
-        "on one host give /dev/shm more space or set OMPI_MCA_osc_sm_backing_directory=/tmp; "
-        "between hosts without InfiniBand set OMPI_MCA_osc=pt2pt, with it OMPI_MCA_osc=ucx");
+        error.what(), kRemedy);
   }
   handle_ = window;
   data_ = static_cast<std::byte*>(base);
+}
+
+std::byte* Window::shared_data(int rank) const {
+  MPI_Aint size = 0;
+  int unit = 0;
+  void* base = nullptr;
+  SATRAP_MPI(MPI_Win_shared_query(native(handle_), rank, &size, &unit, &base));
+  return static_cast<std::byte*>(base);
 }
 
 Window::Window(Window&& other) noexcept

@@ -9,11 +9,12 @@
 
 namespace satrap::comm {
 
-/// Memory of this rank that the others write into: MPI_Win_allocate, locked shared at every rank
-/// (MPI_Win_lock_all) until the destructor. Construction and destruction are collective; a window
-/// destroyed by an exception is left alone, as the other ranks may not know of it (abort_job ends
-/// them). Zero-filled, 64-byte aligned. Offsets and sizes are bytes and 64-bit; a put longer than
-/// MPI's int counts is split. Move-only.
+/// Memory of this rank that the others write into, locked shared at every rank (MPI_Win_lock_all)
+/// until the destructor: shared memory where all ranks are on one host and MPI offers it
+/// (MPI_Win_allocate_shared), MPI_Win_allocate elsewhere. Construction and destruction are
+/// collective; a window destroyed by an exception is left alone, as the other ranks may not know of
+/// it (abort_job ends them). Zero-filled, 64-byte aligned. Offsets and sizes are bytes and 64-bit;
+/// a put longer than MPI's int counts is split. Move-only.
 class Window {
  public:
   Window() = default;
@@ -24,6 +25,11 @@ class Window {
 
   std::byte* data() const noexcept { return data_; }
   std::int64_t size() const noexcept { return size_; }
+
+  /// The window of `rank` where this process can address it: on one host. Else null.
+  std::byte* data_of(int rank) const noexcept {
+    return peers_[static_cast<std::size_t>(rank)].data;
+  }
 
   /// Starts writing `source` into rank `target`'s window at `offset`. `source` must stay as it is
   /// until the next flush returns. Throws InternalError if it does not fit there.
@@ -46,9 +52,12 @@ class Window {
   struct Peer {
     std::int64_t begin;  ///< Of the aligned part within what MPI allocated there.
     std::int64_t size;
+    std::byte* data;  ///< Null if not in memory that we share.
   };
 
+  bool allocate_shared(const Communicator& communicator);
   void allocate(const Communicator& communicator);
+  std::byte* shared_data(int rank) const;
   std::int64_t displacement(int target, std::int64_t offset, std::int64_t bytes) const;
   void release() noexcept;
 

@@ -1,6 +1,8 @@
 #include "comm/ring/fabric.hpp"
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 
 #include "comm/mpi/stall_warning.hpp"
 #include "core/error.hpp"
@@ -10,8 +12,19 @@ namespace satrap::comm {
 
 namespace {
 
-std::uint64_t* word_at(const Window& window, std::int64_t offset) {
+/// A word in the window of `rank`; null where it is not in memory that we share.
+std::uint64_t* word_of(const Window& window, int rank, std::int64_t offset) {
+  std::byte* data = window.data_of(rank);
+  return data != nullptr ? reinterpret_cast<std::uint64_t*>(data + offset) : nullptr;
+}
+
+std::uint64_t* own_word(const Window& window, std::int64_t offset) {
   return reinterpret_cast<std::uint64_t*>(window.data() + offset);
+}
+
+/// Another process that loads `word` with acquire sees what we stored before.
+void store(std::uint64_t* word, std::uint64_t value) {
+  std::atomic_ref(*word).store(value, std::memory_order_release);
 }
 
 void check_same_links(const Communicator& communicator, const std::vector<Link>& links) {
@@ -51,12 +64,17 @@ Fabric::Fabric(const Communicator& communicator, const std::vector<Link>& links,
 }
 
 Fabric::Outgoing::Outgoing(const Link& link, const Layout::Place& at, const Window& window)
-    : rank(raw(link.to)), place(at), writer(link, word_at(window, at.credit)) {}
+    : rank(raw(link.to)),
+      place(at),
+      tail(word_of(window, rank, at.control)),
+      writer(link, tail != nullptr ? window.data_of(rank) + at.ring : nullptr,
+             own_word(window, at.credit)) {}
 
 Fabric::Incoming::Incoming(const Link& link, const Layout::Place& at, const Window& window)
     : rank(raw(link.from)),
       place(at),
-      reader(link, window.data() + at.ring, word_at(window, at.control)) {}
+      credit(word_of(window, rank, at.credit)),
+      reader(link, window.data() + at.ring, own_word(window, at.control)) {}
 
 void Fabric::connect(const std::vector<Link>& links) {
   const auto ranks = static_cast<std::size_t>(communicator_.size());
@@ -111,43 +129,60 @@ void Fabric::put(WorldRank rank, std::int64_t offset, std::span<const std::byte>
 }
 
 void Fabric::publish() {
-  // Payloads.
   for (const Outgoing& out : outgoing_) {
-    if (!out.writer.has_news()) continue;
+    if (out.tail != nullptr || !out.writer.has_news()) continue;
     for (const RingWriter::Piece& piece : out.writer.news()) {
-      if (!piece.bytes.empty()) {
-        window_.put(out.rank, out.place.ring + piece.offset, piece.bytes);
-      }
+      if (!piece.bytes.empty()) window_.put(out.rank, out.place.ring + piece.offset, piece.bytes);
     }
     unflushed_.push_back(out.rank);
   }
+  flush();
+  publish_tails();
+}
+
+void Fabric::flush() {
   if (unflushed_.empty()) return;
-  const bool one_target = std::ranges::count(unflushed_, unflushed_[0]) ==
-                          static_cast<std::ptrdiff_t>(unflushed_.size());
+  const int first = unflushed_.front();
   // Over TCP flush_all costs a message to every rank, but flushes one after the other wait for
   // each.
-  one_target ? window_.flush(unflushed_[0]) : window_.flush_all();
+  if (std::ranges::all_of(unflushed_, [&](int target) { return target == first; })) {
+    window_.flush(first);
+  } else {
+    window_.flush_all();
+  }
   unflushed_.clear();
+}
 
-  // Tails. The local flush sends them on their way; nobody here needs to know when they arrive.
-  int tails = 0;
+void Fabric::publish_tails() {
+  int puts = 0;
   int target = 0;
   for (Outgoing& out : outgoing_) {
     if (!out.writer.has_news()) continue;
-    window_.put(out.rank, out.place.control, out.writer.publish());
-    target = out.rank;
-    ++tails;
+    const std::uint64_t& tail = out.writer.publish();
+    if (out.tail != nullptr) {
+      store(out.tail, tail);
+    } else {
+      window_.put(out.rank, out.place.control, tail);
+      target = out.rank;
+      ++puts;
+    }
   }
-  if (tails == 1) window_.flush_local(target);
-  if (tails > 1) window_.flush_local_all();
+  // Sends them on their way; nobody here needs to know when they arrive.
+  if (puts == 1) window_.flush_local(target);
+  if (puts > 1) window_.flush_local_all();
 }
 
 void Fabric::progress() {
   window_.sync();
   for (Incoming& in : incoming_) {
     if (!in.reader.owes_credit()) continue;
-    window_.put(in.rank, in.place.credit, in.reader.give_credit());
-    window_.flush_local(in.rank);
+    const std::uint64_t& head = in.reader.give_credit();
+    if (in.credit != nullptr) {
+      store(in.credit, head);
+    } else {
+      window_.put(in.rank, in.place.credit, head);
+      window_.flush_local(in.rank);
+    }
   }
 }
 

@@ -18,8 +18,10 @@ namespace satrap::comm {
 ///
 /// Every word has one writer. A control line (64 bytes, its own cache line) holds the ring's tail,
 /// written by its producer; a credit line holds the head, written by the consumer into the
-/// producer's window. Ordering: payload puts, flush, tail puts, local flush; the consumer reads the
-/// tail after sync(), then the payload. One thread (the one that owns MPI) calls everything.
+/// producer's window. Ordering between hosts: payload puts, flush, tail puts, local flush; the
+/// consumer reads the tail after sync(), then the payload. On one host the ends share the memory:
+/// payload stores, release store of the tail; acquire load of the tail, payload loads; no MPI call
+/// is on the way. One thread (the one that owns MPI) calls everything.
 class Fabric {
  public:
   /// Collective over `communicator`, whose ranks are the WorldRanks of `links`; every rank passes
@@ -56,6 +58,7 @@ class Fabric {
 
     int rank;
     Layout::Place place;
+    std::uint64_t* tail;  ///< Of the consumer, if in shared memory, else null.
     RingWriter writer;
   };
   struct Incoming {
@@ -63,10 +66,13 @@ class Fabric {
 
     int rank;
     Layout::Place place;
+    std::uint64_t* credit;  ///< Of the producer, if in shared memory, else null.
     RingReader reader;
   };
 
   void connect(const std::vector<Link>& links);
+  void flush();
+  void publish_tails();
   void check_delivery();
   void throw_unless_equal(const std::byte* found, std::uint64_t pattern, std::int64_t bytes,
                           int from) const;

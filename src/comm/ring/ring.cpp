@@ -32,10 +32,11 @@ std::uint64_t load(std::uint64_t* word) noexcept {
 
 }  // namespace
 
-RingWriter::RingWriter(const Link& link, std::uint64_t* credit)
+RingWriter::RingWriter(const Link& link, std::byte* ring, std::uint64_t* credit)
     : link_(link),
       size_(static_cast<std::uint64_t>(link.bytes)),
-      lines_(static_cast<std::size_t>(link.bytes / kRingLine)),
+      copy_(ring != nullptr ? 0 : static_cast<std::size_t>(link.bytes / kRingLine)),
+      ring_(ring != nullptr ? ring : copy_.front().bytes),
       credit_(credit) {}
 
 std::uint64_t RingWriter::credit() const {
@@ -64,7 +65,7 @@ std::optional<std::span<std::byte>> RingWriter::reserve(std::int64_t bytes) {
   }
   waiting_ = false;
   reserved_bytes_ = bytes;
-  return std::span(mirror() + reserved_ % size_ + kRingHeader, static_cast<std::size_t>(bytes));
+  return std::span(ring_ + reserved_ % size_ + kRingHeader, static_cast<std::size_t>(bytes));
 }
 
 void RingWriter::commit() {
@@ -81,14 +82,14 @@ void RingWriter::commit() {
 }
 
 void RingWriter::write_length(std::uint64_t place, std::uint64_t length) noexcept {
-  std::memcpy(mirror() + place % size_, &length, sizeof length);
+  std::memcpy(ring_ + place % size_, &length, sizeof length);
 }
 
 std::array<RingWriter::Piece, 2> RingWriter::news() const {
   const auto piece = [&](std::uint64_t begin, std::uint64_t end) {
     const std::uint64_t offset = begin % size_;
     return Piece{static_cast<std::int64_t>(offset),
-                 {lines_.front().bytes + offset, static_cast<std::size_t>(end - begin)}};
+                 {ring_ + offset, static_cast<std::size_t>(end - begin)}};
   };
   const std::uint64_t lap_end = (published_ / size_ + 1) * size_;
   if (tail_ <= lap_end) return {piece(published_, tail_), Piece{}};

@@ -37,8 +37,9 @@ constexpr std::int64_t max_message_of(std::int64_t ring_bytes) noexcept {
   return ring_bytes / 4 - kRingHeader;
 }
 
-/// The producing end: messages are composed in a local copy of the ring, and Fabric::publish() puts
-/// what is new in at most two pieces.
+/// The producing end. Where the ring is memory that both share, messages are composed in place;
+/// elsewhere in a local copy of the ring, of which Fabric::publish() puts what is new in at most
+/// two pieces.
 class RingWriter {
  public:
   /// Space for a message of `bytes`, to be filled and then committed, or nothing if the ring has no
@@ -58,8 +59,9 @@ class RingWriter {
 
   // The rest is Fabric's.
 
-  /// `credit` is the consumer's head in memory that the consumer writes.
-  RingWriter(const Link& link, std::uint64_t* credit);
+  /// `ring` is the consumer's memory, or null to compose in a local copy; `credit` is the
+  /// consumer's head in memory that the consumer writes.
+  RingWriter(const Link& link, std::byte* ring, std::uint64_t* credit);
   RingWriter(const RingWriter&) = delete;
   RingWriter& operator=(const RingWriter&) = delete;
 
@@ -79,15 +81,15 @@ class RingWriter {
     std::byte bytes[kRingLine];
   };
 
-  std::byte* mirror() noexcept { return lines_.front().bytes; }
   std::uint64_t credit() const;
   void write_length(std::uint64_t place, std::uint64_t length) noexcept;
 
   Link link_;
   std::uint64_t size_;
-  std::vector<Line> lines_;  ///< Local copy of the ring.
-  std::uint64_t* credit_;    ///< In this rank's window.
-  std::uint64_t tail_ = 0;   ///< End of what is committed.
+  std::vector<Line> copy_;  ///< Empty if the ring is shared.
+  std::byte* ring_;         ///< The ring or its local copy.
+  std::uint64_t* credit_;   ///< In this rank's window.
+  std::uint64_t tail_ = 0;  ///< End of what is committed.
   std::uint64_t published_ = 0;
   std::uint64_t filler_ = 0;    ///< Where the newest filler lies, if not before published_.
   std::uint64_t reserved_ = 0;  ///< Where the reserved message starts.

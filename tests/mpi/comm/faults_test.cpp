@@ -12,16 +12,16 @@
 
 namespace {
 
-enum class Fault { none, lose, damage, refuse };
-Fault fault = Fault::none;  // NOLINT: MPI_Put has no other way to know
+enum class PutFault { none, lose, damage, refuse };
+PutFault fault = PutFault::none;  // NOLINT: MPI_Put has no other way to know
 
 }  // namespace
 
 extern "C" int MPI_Put(const void* source, int count, MPI_Datatype type, int target, MPI_Aint place,
                        int target_count, MPI_Datatype target_type, MPI_Win window) {
-  if (fault == Fault::lose) return MPI_SUCCESS;
-  if (fault == Fault::refuse) return MPI_ERR_RMA_RANGE;
-  if (fault == Fault::damage && type == MPI_BYTE) {
+  if (fault == PutFault::lose) return MPI_SUCCESS;
+  if (fault == PutFault::refuse) return MPI_ERR_RMA_RANGE;
+  if (fault == PutFault::damage && type == MPI_BYTE) {
     static std::vector<char> copy;
     copy.assign(static_cast<const char*>(source), static_cast<const char*>(source) + count);
     copy.at(copy.size() / 2) ^= 1;
@@ -35,7 +35,7 @@ namespace {
 
 /// The message of the error that making a ring from each rank to the next ends in. All ranks see
 /// the fault, so that none waits for another.
-std::string start_up_error(const Communicator& world, Fault with) {
+std::string start_up_error(const Communicator& world, PutFault with) {
   std::vector<Link> links;
   for (int r = 0; r < world.size(); ++r) {
     links.push_back({WorldRank{r}, WorldRank{(r + 1) % world.size()}, 65536});
@@ -47,7 +47,7 @@ std::string start_up_error(const Communicator& world, Fault with) {
   } catch (const InternalError& error) {
     message = error.what();
   }
-  fault = Fault::none;
+  fault = PutFault::none;
   world.barrier();
   return message;
 }
@@ -60,12 +60,12 @@ int next(const Communicator& world) {
 }
 
 TEST(Faults, NoneIsFound) {
-  EXPECT_EQ(start_up_error(Communicator::world(), Fault::none), "");
+  EXPECT_EQ(start_up_error(Communicator::world(), PutFault::none), "");
 }
 
 TEST(Faults, LostPutsAreNamedAtStart) {
   const auto world = Communicator::world();
-  const auto message = start_up_error(world, Fault::lose);
+  const auto message = start_up_error(world, PutFault::lose);
   EXPECT_EQ(
       message.find(fmt::format("MPI did not deliver what rank {} put into the window of rank {}",
                                next(world), world.rank())),
@@ -76,7 +76,7 @@ TEST(Faults, LostPutsAreNamedAtStart) {
 
 TEST(Faults, DamagedPutsAreNamedAtStart) {
   const auto world = Communicator::world();
-  const auto message = start_up_error(world, Fault::damage);
+  const auto message = start_up_error(world, PutFault::damage);
   EXPECT_EQ(
       message.find(fmt::format("MPI did not deliver what rank {} put into the window of rank {}",
                                previous(world), world.rank())),
@@ -86,7 +86,7 @@ TEST(Faults, DamagedPutsAreNamedAtStart) {
 }
 
 TEST(Faults, RefusedPutsSayWhereAndWhy) {
-  const auto message = start_up_error(Communicator::world(), Fault::refuse);
+  const auto message = start_up_error(Communicator::world(), PutFault::refuse);
   EXPECT_EQ(message.find("MPI_Put("), 0U) << message;
   EXPECT_NE(message.find("MPI_ERR_RMA_RANGE"), message.npos) << message;
   EXPECT_NE(message.find("src/comm/mpi/window.cpp:"), message.npos) << message;

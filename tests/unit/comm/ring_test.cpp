@@ -65,7 +65,7 @@ class RingTest : public testing::Test {
   std::uint64_t tail_ = 0;
   std::uint64_t credit_ = 0;
   std::size_t put_ = 0;
-  RingWriter writer_{link_, &credit_};
+  RingWriter writer_{link_, nullptr, &credit_};
   RingReader reader_{link_, ring_.data(), &tail_};
 };
 
