@@ -28,31 +28,35 @@ struct Moments {
   double inverse_std() const { return squares > 0 ? std::sqrt(n / squares) : 1.0; }
 };
 
+/// Moments of each dense feature over the good rows of `text`, added to `moments`.
+void add_rows(const Lines& text, RowParser& parser, std::vector<Moments>& moments) {
+  Row row;
+  for (const Line& line : text.lines) {
+    try {
+      parser.parse(line.view(), row);
+    } catch (const BadRow&) {
+      continue;  // whoever reads it as a sample reports it
+    }
+    moments.resize(row.dense.size());
+    for (std::size_t i = 0; i < row.dense.size(); ++i) {
+      if (!std::isnan(row.dense[i])) moments[i].add(row.dense[i]);
+    }
+  }
+}
+
 }  // namespace
 
 DenseScaling fit_dense_scaling(const config::Config& config) {
   if (config.data.dense_transform != config::DenseTransform::standardize) return {};
   const auto parser = make_row_parser(config);
   LineReader reader(expand_files(config.data.train), line_options(config.data, *parser));
-  Lines text;
   std::vector<Moments> moments;
-  Row row;
   while (reader.row() < kScalingSamples) {
     constexpr std::int64_t kRowsAtOnce = 4096;
-    text = {};
+    Lines text;
     reader.read(std::min(kRowsAtOnce, kScalingSamples - reader.row()), text);
     if (text.lines.empty()) break;
-    for (const Line& line : text.lines) {
-      try {
-        parser->parse(line.view(), row);
-      } catch (const BadRow&) {
-        continue;  // whoever reads it as a sample reports it
-      }
-      moments.resize(row.dense.size());
-      for (std::size_t i = 0; i < row.dense.size(); ++i) {
-        if (!std::isnan(row.dense[i])) moments[i].add(row.dense[i]);
-      }
-    }
+    add_rows(text, *parser, moments);
   }
   if (moments.empty() && config.dense_features() > 0) {
     throw DataError("cannot standardize the dense features", "data.train has no good sample");

@@ -19,10 +19,10 @@ struct DenseScaling {
 /// Samples that fit_dense_scaling looks at.
 inline constexpr std::int64_t kScalingSamples = std::int64_t{1} << 18;
 
-/// Mean and standard deviation over the first kScalingSamples samples of data.train in file order,
-/// missing values left out: the same on every rank, in evaluation and after a restart. A feature
-/// that does not vary gets inverse_std 1. Empty unless data.dense_transform is standardize. Throws
-/// DataError.
+/// Mean and standard deviation over the good rows among the first kScalingSamples of data.train in
+/// file order, missing values left out: the same on every rank, in evaluation and after a restart.
+/// A feature that does not vary gets inverse_std 1. Empty unless data.dense_transform is
+/// standardize. Throws DataError.
 DenseScaling fit_dense_scaling(const config::Config& config);
 
 /// Turns values as they stand in the data into the model's inputs; reference: docs/data.md.

@@ -36,6 +36,8 @@ class SampleReader::Impl {
       : config_(config),
         parser_(make_row_parser(config)),
         scaling_(std::move(scaling)),
+        name_(files.size() == 1 ? files.front() + " holds"
+                                : fmt::format("{} data files hold", files.size())),
         text_(LineReader(std::move(files), line_options(config.data, *parser_)),
               order == Order::shuffled ? config.data.shuffle_window : kSequentialWindow,
               order == Order::shuffled, config.job.seed) {}
@@ -53,7 +55,7 @@ class SampleReader::Impl {
     if (step_.lines.empty()) {
       const Position end = position();
       if (end.sample == 0) {
-        throw DataError("the data files hold no sample", "every line is blank or a comment",
+        throw DataError(name_ + " no sample", "every line is blank or a comment",
                         "check data.train and data.valid");
       }
       seek({end.epoch + 1, 0});
@@ -131,6 +133,7 @@ class SampleReader::Impl {
   const config::Config config_;
   std::unique_ptr<RowParser> parser_;
   DenseScaling scaling_;
+  const std::string name_;                     ///< Of the files, with a verb.
   std::optional<DenseTransformer> transform_;  ///< Made when first needed: it may read data.
   WindowedLines text_;
   Lines step_;
@@ -138,6 +141,15 @@ class SampleReader::Impl {
   std::int64_t bad_rows_ = 0;
   std::int64_t bad_in_epoch_ = 0;
 };
+
+void check_first_sample(const config::Config& config, const std::vector<std::string>& files) {
+  const auto dense = static_cast<std::size_t>(config.dense_features());
+  const DenseScaling none{std::vector<float>(dense, 0.0f), std::vector<float>(dense, 1.0f)};
+  SampleReader reader(config, files, SampleReader::Order::sequential, none);
+  reader.next_step(1);
+  SampleBatch first;
+  if (config.data.max_bad_rows == 0) reader.parse(0, 1, first);
+}
 
 SampleReader::SampleReader(const config::Config& config, std::vector<std::string> files,
                            Order order, DenseScaling scaling)

@@ -12,6 +12,10 @@
 
 namespace satrap::data {
 
+/// Reads the first sample of `files`, so that files of another format, empty and damaged ones are
+/// found before work starts. Throws DataError.
+void check_first_sample(const config::Config& config, const std::vector<std::string>& files);
+
 /// The samples of some files in a deterministic order that depends on (files, seed, epoch) alone:
 /// file order, shuffled within consecutive windows of data.shuffle_window samples (training), or
 /// plain file order (evaluation). Every rank reads the same lines and parses only those of its own

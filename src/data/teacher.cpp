@@ -104,8 +104,8 @@ double Teacher::categories_logit(const std::array<std::uint64_t, 26>& ranks) con
   double squares = 0;
   for (std::size_t s = 0; s < slots; ++s) {
     RandomSequence random = sequence(options_.seed, kIdWeights, s << 32 | ranks[s]);
-    const double strength =
-        1.0 / (1.0 + static_cast<double>(ranks[s]) / static_cast<double>(options_.frequent_ids));
+    const double depth = static_cast<double>(ranks[s]) / static_cast<double>(options_.frequent_ids);
+    const double strength = 1.0 / (1.0 + depth * depth);
     bias += strength * weight(random);
     for (double& total : sum) {
       const double u = strength * weight(random);

@@ -14,18 +14,20 @@ namespace satrap::data {
 ///
 /// over slots s (ranks r), pairs of slots s < t (ranks r, q) and integers j; b, u [rank] and w are
 /// fixed random numbers. Each sum is scaled to the size of one of its terms, and b and u fall with
-/// the rank of the id, so that most of the signal is in ids that occur often enough to be learned.
+/// the square of the id's rank, so that the signal is in ids that occur often enough to be learned:
+/// with the defaults a DLRM gets within about 0.004 AUC of the teacher in one epoch of 300,000
+/// samples (docs/data.md).
 struct TeacherOptions {
   std::uint64_t seed = 1;
   std::int64_t vocabulary = 10'000;  ///< Ids per slot, at most 2^32.
   double zipf_exponent = 1.1;        ///< P(rank r) ~ r^-exponent; 0 is uniform.
-  std::int64_t informative_slots = 8;
-  std::int64_t rank = 4;            ///< Length of u.
-  std::int64_t frequent_ids = 300;  ///< The id of this rank has half the signal of the first.
-  double base_rate = 0.25;          ///< Mean probability of label 1.
-  double bias_scale = 1.0;
-  double interaction_scale = 0.6;
-  double dense_scale = 0.6;
+  std::int64_t informative_slots = 4;
+  std::int64_t rank = 2;           ///< Length of u.
+  std::int64_t frequent_ids = 10;  ///< The id of this rank has half the signal of the first.
+  double base_rate = 0.25;         ///< Mean probability of label 1.
+  double bias_scale = 2.0;
+  double interaction_scale = 0.4;
+  double dense_scale = 1.2;
 };
 
 /// One drawn sample.
