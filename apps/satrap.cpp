@@ -15,7 +15,6 @@
 namespace {
 
 using satrap::ConfigError;
-using satrap::ExitCode;
 using satrap::job::Request;
 
 constexpr const char* kUsage =
@@ -115,7 +114,8 @@ int main(int argc, char** argv) {
     satrap::comm::Environment environment(&argc, &argv);
     return static_cast<int>(satrap::job::run(invocation.request, refusal));
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "satrap: %s\n", error.what());
-    return static_cast<int>(ExitCode::internal);
+    const satrap::Fault fault = satrap::to_fault(error);
+    std::fprintf(stderr, "satrap: %s\n", fault.message.c_str());
+    return static_cast<int>(fault.code);
   }
 }

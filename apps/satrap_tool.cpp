@@ -129,11 +129,9 @@ int main(int argc, char** argv) {
   try {
     run(std::vector<std::string>(argv + 1, argv + argc));
     return 0;
-  } catch (const satrap::Error& error) {
-    std::fprintf(stderr, "satrap-tool: %s\n", error.what());
-    return static_cast<int>(error.code());
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "satrap-tool: %s\n", error.what());
-    return static_cast<int>(satrap::ExitCode::internal);
+    const satrap::Fault fault = satrap::to_fault(error);
+    std::fprintf(stderr, "satrap-tool: %s\n", fault.message.c_str());
+    return static_cast<int>(fault.code);
   }
 }

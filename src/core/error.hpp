@@ -49,6 +49,16 @@ using DataError = ErrorOf<ExitCode::data>;
 using CheckpointError = ErrorOf<ExitCode::checkpoint>;
 using NumericalError = ErrorOf<ExitCode::numerical>;
 
+/// What a program that ends for a fault says and returns.
+struct Fault {
+  ExitCode code = ExitCode::done;
+  std::string message;
+};
+
+/// For Error its own words and code; for all else ExitCode::internal, with a remedy for memory that
+/// has run out.
+Fault to_fault(const std::exception& error);
+
 namespace detail {
 [[noreturn]] void check_failed(const char* kind, const char* condition,
                                const std::source_location& where);

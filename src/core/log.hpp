@@ -13,6 +13,9 @@ namespace satrap {
 /// if `path` cannot be opened.
 void set_up_logging(const std::string& who, const std::string& path, const std::string& level);
 
+/// From now on stderr gets nothing from this process's logger; the file still does.
+void silence_console();
+
 /// The `who` of set_up_logging, "satrap" before the first call.
 const std::string& log_identity() noexcept;
 

@@ -1,8 +1,5 @@
 #include "job/job.hpp"
 
-#include <unistd.h>
-
-#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <thread>
@@ -16,6 +13,7 @@
 #include "job/plan.hpp"
 #include "job/role_loops.hpp"
 #include "job/run_directory.hpp"
+#include "worker/embedding_client.hpp"
 
 namespace satrap::job {
 
@@ -23,36 +21,54 @@ namespace {
 
 /// A fault that every rank knows of; its message is rank 0's to tell.
 struct Refused {
-  ExitCode code;
-  std::string message;
+  Fault fault;
 };
 
 /// Runs `fn` on rank 0 and gives its text to all ranks. What it throws is thrown on all as Refused.
 template <class Fn>
 std::string on_first_rank(const comm::Communicator& world, Fn&& fn) {
-  ExitCode code = ExitCode::done;
+  Fault fault;
   std::string text;
   if (world.rank() == 0) {
     try {
       text = fn();
-    } catch (const Error& error) {
-      code = error.code();
-      text = error.what();
     } catch (const std::exception& error) {
-      code = ExitCode::internal;
-      text = error.what();
+      fault = to_fault(error);
     }
   }
-  const std::string code_text = world.broadcast(std::to_string(static_cast<int>(code)), 0);
-  text = world.broadcast(text, 0);
-  code = static_cast<ExitCode>(std::stoi(code_text));
-  if (code != ExitCode::done) throw Refused{code, text};
-  return text;
+  const std::string code = world.broadcast(std::to_string(static_cast<int>(fault.code)), 0);
+  fault.code = static_cast<ExitCode>(std::stoi(code));
+  fault.message = world.broadcast(fault.message, 0);
+  if (fault.code != ExitCode::done) throw Refused{fault};
+  return world.broadcast(text, 0);
 }
 
 void refuse_if_any_rank_does(const comm::Communicator& world, const std::string& refusal) {
   for (const std::string& text : world.all_gather(refusal)) {
-    if (!text.empty()) throw Refused{ExitCode::usage, text};
+    if (!text.empty()) throw Refused{{ExitCode::usage, text}};
+  }
+}
+
+/// What a rank's command line says, but for its role.
+std::string text_of(const Request& request) {
+  static constexpr const char* kActions[] = {"train", "evaluate", "print", "check"};
+  std::string text =
+      fmt::format("{} {}", kActions[static_cast<int>(request.action)], request.config_path);
+  for (const auto& setting : request.settings) {
+    text += fmt::format(" --{}={}", setting.key, setting.value);
+  }
+  return text;
+}
+
+/// The parts of an mpirun or srun command may differ in their roles only: an option that is given
+/// to one of them would have no effect, or on some ranks only.
+void refuse_different_requests(const comm::Communicator& world, const Request& request) {
+  const auto texts = world.all_gather(text_of(request));
+  for (std::size_t r = 1; r < texts.size(); ++r) {
+    if (texts[r] == texts[0]) continue;
+    throw Refused{to_fault(ConfigError(
+        fmt::format("command line: rank {} is to {}, but rank 0 is to {}", r, texts[r], texts[0]),
+        "one job is one experiment", "give every part of the command the same options"))};
   }
 }
 
@@ -66,12 +82,13 @@ config::Config resolve_everywhere(const comm::Communicator& world, const Request
   return config::resolve(config::parse_ini(ini, "the config of rank 0"), config::Files::skip);
 }
 
-Cast cast_everywhere(const comm::Communicator& world, config::Config& config,
-                     std::optional<Role> role) {
+/// For what throws the same on every rank.
+template <class Fn>
+auto on_every_rank(Fn&& fn) {
   try {
-    return cast_roles(config, world, role);
+    return fn();
   } catch (const ConfigError& error) {
-    throw Refused{error.code(), error.what()};
+    throw Refused{to_fault(error)};
   }
 }
 
@@ -91,6 +108,19 @@ std::vector<std::string> lines(const std::string& text) {
   return parts;
 }
 
+/// What would otherwise be found by several ranks, or late.
+void check(const config::Config& config, const std::vector<std::string>& train_files,
+           const std::vector<std::string>& valid_files, bool evaluate_only) {
+  worker::check_ring_bytes(config);
+  landing_bytes(config);
+  if (evaluate_only && valid_files.empty()) {
+    throw ConfigError("data.valid must be set", "eval evaluates on it",
+                      "name the files, e.g. --data.valid=data/valid.tsv.gz");
+  }
+  if (!evaluate_only) data::check_first_sample(config, train_files);
+  if (!valid_files.empty()) data::check_first_sample(config, valid_files);
+}
+
 ExitCode play(const Stage& stage, const comm::Communicator& world) {
   const comm::Communicator trainers =
       world.split(stage.cast.role == Role::trainer ? 0 : -1, stage.cast.index);
@@ -106,15 +136,28 @@ ExitCode play(const Stage& stage, const comm::Communicator& world) {
   }
 }
 
+/// Ends the job for a fault of this rank, which the others do not know of or have met as well (a
+/// damaged file that all of them read). One rank tells why.
+[[noreturn]] void fail(const Fault& fault, const RunDirectory& directory) {
+  const bool first = directory.claim_fault(fmt::format("{}: {}\n", log_identity(), fault.message));
+  if (!first) silence_console();
+  spdlog::error(fault.message);
+  // The one that told why ends the others, with its code.
+  if (!first) std::this_thread::sleep_for(std::chrono::seconds(5));
+  comm::abort_job(fault.code);
+}
+
 ExitCode run_on(const comm::Communicator& world, const Request& request,
                 const std::string& refusal) {
+  on_every_rank([&] { comm::check_launch(world); });
   refuse_if_any_rank_does(world, refusal);
+  refuse_different_requests(world, request);
   config::Config config = resolve_everywhere(world, request);
   if (request.action == Request::Action::print_config) {
     if (world.rank() == 0) std::fputs(config::to_ini(config).c_str(), stdout);
     return ExitCode::done;
   }
-  const Cast cast = cast_everywhere(world, config, request.role);
+  const Cast cast = on_every_rank([&] { return cast_roles(config, world, request.role); });
   const RunDirectory directory(config.job.run_dir);
   const auto train_files =
       lines(on_first_rank(world, [&] { return joined(data::expand_files(config.data.train)); }));
@@ -122,56 +165,44 @@ ExitCode run_on(const comm::Communicator& world, const Request& request,
       lines(on_first_rank(world, [&] { return joined(data::expand_files(config.data.valid)); }));
   const bool evaluate_only = request.action == Request::Action::evaluate;
   const std::string start_text = on_first_rank(world, [&] {
+    check(config, train_files, valid_files, evaluate_only);
     const Start start = find_start(config, directory, evaluate_only);
     if (request.action == Request::Action::dry_run) {
       std::fputs(plan(config, cast, start).c_str(), stdout);
     } else {
-      directory.create(config);
+      directory.create();
+      if (!evaluate_only) directory.write_config(config);
     }
     return to_text(start);
   });
   if (request.action == Request::Action::dry_run) return ExitCode::done;
 
   const Start start = start_from_text(start_text);
-  set_up_logging(cast.identity(WorldRank{world.rank()}), directory.log().string(),
-                 config.job.log_level);
-  catch_stop_signals();
-  const Stage stage{config, cast, start, directory, train_files, valid_files, evaluate_only};
-  return play(stage, world);
-}
-
-/// Ranks often meet the same fault at the same time (a damaged file that all of them read). The
-/// first to speak ends the job; the others leave it the time to, so that the fault is told once.
-void wait_for_turn(int rank) {
-  std::this_thread::sleep_for(std::chrono::milliseconds(std::min(rank, 20) * 50));
+  try {
+    set_up_logging(cast.identity(WorldRank{world.rank()}), directory.log().string(),
+                   config.job.log_level);
+    catch_stop_signals();
+    return play({config, cast, start, directory, train_files, valid_files, evaluate_only}, world);
+  } catch (const std::exception& error) {
+    fail(to_fault(error), directory);
+  }
 }
 
 }  // namespace
 
 ExitCode run(const Request& request, const std::string& refusal) {
-  comm::Communicator world = comm::Communicator::world();
-  ExitCode code = ExitCode::internal;
-  std::string message;
+  const comm::Communicator world = comm::Communicator::world();
+  set_up_logging(fmt::format("rank {}", world.rank()), {}, "info");
   try {
-    code = run_on(world, request, refusal);
-    world.barrier();
-    return code;
+    return comm::leave_job(world, run_on(world, request, refusal));
   } catch (const Refused& refused) {
-    if (world.rank() == 0) {
-      std::fprintf(stderr, "satrap: %s\n", refused.message.c_str());
-      std::fflush(stderr);
-    }
-    world.barrier();
-    return refused.code;
-  } catch (const Error& error) {
-    code = error.code();
-    message = error.what();
+    if (world.rank() == 0) std::fprintf(stderr, "satrap: %s\n", refused.fault.message.c_str());
+    return comm::leave_job(world, refused.fault.code);
   } catch (const std::exception& error) {
-    message = error.what();
+    const Fault fault = to_fault(error);
+    spdlog::error(fault.message);
+    comm::abort_job(fault.code);
   }
-  wait_for_turn(world.rank());
-  spdlog::error(message);
-  comm::abort_job(code);
 }
 
 }  // namespace satrap::job

@@ -11,14 +11,17 @@ namespace satrap::job {
 
 namespace {
 
-/// The lines of `path` whose step is at most `last`; a line cut off by a crash is dropped.
-std::string lines_up_to(const std::filesystem::path& path, Step last) {
+/// The lines of `path` that a run behind step `last` keeps, or all; a line cut off by a crash is
+/// dropped.
+std::string kept_lines(const std::filesystem::path& path, std::optional<Step> last) {
   std::string kept;
   std::ifstream in(path);
   for (std::string line; std::getline(in, line);) {
     const auto json = nlohmann::json::parse(line, nullptr, false);
-    if (!json.is_object() || json.value("step", Step{0}) > last) continue;
-    if (json.value("kind", "") == "summary") continue;
+    const auto step = json.is_object() ? json.value("step", nlohmann::json()) : nlohmann::json();
+    if (!step.is_number_integer()) continue;
+    const bool ends_a_run = json.value("kind", nlohmann::json()) == "summary";
+    if (last && (ends_a_run || step.get<Step>() > *last)) continue;
     kept += line + "\n";
   }
   return kept;
@@ -26,9 +29,12 @@ std::string lines_up_to(const std::filesystem::path& path, Step last) {
 
 }  // namespace
 
-MetricsLog::MetricsLog(const std::filesystem::path& path, Step start) : path_(path) {
-  const std::string kept = start > 0 ? lines_up_to(path, start) : std::string();
-  write_file_atomically(path, kept);
+MetricsLog::MetricsLog(const std::filesystem::path& path, std::optional<Step> last) : path_(path) {
+  try {
+    write_file_atomically(path, last == Step{0} ? std::string() : kept_lines(path, last));
+  } catch (const Error& error) {
+    throw ConfigError(error.what(), {}, "choose another job.run_dir");
+  }
   out_.open(path, std::ios::app);
   if (!out_) {
     throw ConfigError(fmt::format("cannot write {}", path.string()), {},

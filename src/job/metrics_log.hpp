@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 
 #include "core/types.hpp"
 
@@ -13,8 +14,9 @@ namespace satrap::job {
 /// stopped.
 class MetricsLog {
  public:
-  /// Keeps the lines of steps up to `start`. Throws ConfigError if the file cannot be written.
-  MetricsLog(const std::filesystem::path& path, Step start);
+  /// Keeps the lines of steps up to `last`, or all. Throws ConfigError if the file cannot be
+  /// written.
+  MetricsLog(const std::filesystem::path& path, std::optional<Step> last);
 
   /// Appends one line. A full disk is told once and does not end the run.
   void write(const nlohmann::json& line);

@@ -135,7 +135,14 @@ std::int64_t slot_bytes(const config::Config& config) {
 }
 
 std::int64_t landing_bytes(const config::Config& config) {
-  return slot_bytes(config) * worker::in_flight_limit(config);
+  constexpr std::int64_t kMost = std::int64_t{1} << 50;
+  const std::int64_t slot = slot_bytes(config);
+  const std::int64_t limit = worker::in_flight_limit(config);
+  if (slot <= kMost / limit) return slot * limit;
+  throw ConfigError(fmt::format("{} in-flight batches of {} bytes of rows are more than any memory "
+                                "holds",
+                                limit, slot),
+                    {}, "lower train.global_batch, train.staleness or the tables' dim");
 }
 
 std::vector<store::Table> make_tables(const config::Config& config, const Start& start,

@@ -24,7 +24,8 @@ struct Stage {
   bool evaluate_only = false;
 };
 
-/// Bytes of one slot of a trainer's landing zone, and of the whole.
+/// Bytes of one slot of a trainer's landing zone, and of the whole. The latter throws ConfigError
+/// where that is absurd.
 std::int64_t slot_bytes(const config::Config& config);
 std::int64_t landing_bytes(const config::Config& config);
 

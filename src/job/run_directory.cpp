@@ -1,5 +1,9 @@
 #include "job/run_directory.hpp"
 
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
 #include <nlohmann/json.hpp>
 #include <system_error>
 
@@ -9,13 +13,17 @@
 
 namespace satrap::job {
 
-void RunDirectory::create(const config::Config& config) const {
+void RunDirectory::create() const {
   std::error_code error;
   std::filesystem::create_directories(checkpoints(), error);
+  if (!error) std::filesystem::remove(fault(), error);
   if (error) {
     throw ConfigError(fmt::format("job.run_dir {} cannot be made", root_.string()), error.message(),
                       "choose a directory that can be written");
   }
+}
+
+void RunDirectory::write_config(const config::Config& config) const {
   try {
     write_file_atomically(this->config(), config::to_ini(config));
   } catch (const Error& fault) {
@@ -24,10 +32,22 @@ void RunDirectory::create(const config::Config& config) const {
   }
 }
 
+bool RunDirectory::claim_fault(std::string_view text) const noexcept {
+  constexpr int kReadableByAll = 0644;
+  // Exclusive on shared file systems too.
+  const int file = ::open(fault().c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, kReadableByAll);
+  if (file < 0) return errno != EEXIST;
+  const auto written = ::write(file, text.data(), text.size());
+  static_cast<void>(written);  // stderr and the log tell it as well
+  ::close(file);
+  return true;
+}
+
 namespace {
 
 std::optional<std::filesystem::path> choose_checkpoint(const config::Config& config,
-                                                       const RunDirectory& directory) {
+                                                       const RunDirectory& directory,
+                                                       bool evaluate_only) {
   const std::string& resume = config.job.resume;
   if (resume != "auto" && resume != "never") {
     if (!std::filesystem::is_directory(resume)) {
@@ -37,6 +57,10 @@ std::optional<std::filesystem::path> choose_checkpoint(const config::Config& con
     return resume;
   }
   const auto newest = checkpoint::newest(directory.checkpoints());
+  if (resume == "never" && evaluate_only) {
+    throw ConfigError("job.resume is never", "eval needs a checkpoint",
+                      "set it to auto, or to the path of a step-<N> directory");
+  }
   if (resume == "never" && newest) {
     throw ConfigError(
         fmt::format("{} holds the checkpoints of an earlier run", directory.root().string()),
@@ -50,7 +74,7 @@ std::optional<std::filesystem::path> choose_checkpoint(const config::Config& con
 
 Start find_start(const config::Config& config, const RunDirectory& directory, bool evaluate_only) {
   Start start;
-  start.checkpoint = choose_checkpoint(config, directory);
+  start.checkpoint = choose_checkpoint(config, directory, evaluate_only);
   if (!start.checkpoint) {
     if (!evaluate_only) return start;
     throw CheckpointError(

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "config/config.hpp"
 #include "core/types.hpp"
@@ -23,7 +24,8 @@ struct Start {
 ///     <run_dir>/config.ini      the resolved config
 ///              /log.txt         the log of all ranks
 ///              /metrics.jsonl   every number, one JSON object per line
-///              /summary.json    the result, written at the end
+///              /summary.json    the result, written at the end (of eval: evaluation.json)
+///              /fault.txt       what ended the run, if a fault of one rank did
 ///              /checkpoints/    step-<N>/, manifest.json
 class RunDirectory {
  public:
@@ -34,11 +36,17 @@ class RunDirectory {
   std::filesystem::path log() const { return root_ / "log.txt"; }
   std::filesystem::path metrics() const { return root_ / "metrics.jsonl"; }
   std::filesystem::path summary() const { return root_ / "summary.json"; }
+  std::filesystem::path evaluation() const { return root_ / "evaluation.json"; }
+  std::filesystem::path fault() const { return root_ / "fault.txt"; }
   std::filesystem::path checkpoints() const { return root_ / "checkpoints"; }
 
-  /// Makes the directory and writes the config into it. Rank 0 only. Throws ConfigError if it
-  /// cannot.
-  void create(const config::Config& config) const;
+  // Rank 0 only; both throw ConfigError if they cannot.
+  void create() const;
+  void write_config(const config::Config& config) const;
+
+  /// Whether this rank is the first one of the run to meet a fault; then `text` is in fault().
+  /// Where no file can be made every rank is told that it is.
+  bool claim_fault(std::string_view text) const noexcept;
 
  private:
   std::filesystem::path root_;

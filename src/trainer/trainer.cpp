@@ -80,21 +80,31 @@ StepResult Trainer::step(const worker::ReadyBatch& batch) {
   return result;
 }
 
+/// The limit holds for an epoch, over all trainers; what they read more than that is told by one.
+void Trainer::check_bad_rows(std::int64_t total) {
+  if (state_.position.epoch != epoch_) bad_rows_before_ = bad_rows_;
+  epoch_ = state_.position.epoch;
+  bad_rows_ = total;
+  const std::int64_t in_epoch = bad_rows_ - bad_rows_before_;
+  if (in_epoch <= config_.data.max_bad_rows) return;
+  throw DataError(
+      fmt::format("{} bad rows in epoch {} up to step {}", in_epoch, epoch_ + 1, state_.step),
+      fmt::format("data.max_bad_rows is {}", config_.data.max_bad_rows),
+      "repair the rows that the warnings in the log name, or raise data.max_bad_rows");
+}
+
 /// What all trainers decide alike once a step is done; anything but done ends the run.
 ExitCode Trainer::after_step(const StepResult& result) {
-  if (result.bad_rows > config_.data.max_bad_rows) {
-    throw DataError(fmt::format("{} bad rows so far", result.bad_rows),
-                    fmt::format("data.max_bad_rows is {}", config_.data.max_bad_rows),
-                    "mend the data or raise data.max_bad_rows");
-  }
+  check_bad_rows(result.bad_rows);
   if (nonfinite_in_a_row_ >= config_.train.max_nonfinite_steps) {
     if (first()) {
       spdlog::error(
           "training stopped at step {}: loss or gradients were not finite in {} steps in a row "
           "(train.max_nonfinite_steps); lower the learning rates, or look for extreme values in "
-          "the "
-          "dense features; the last checkpoint is from step {}",
-          state_.step, nonfinite_in_a_row_, std::max<Step>(saved_, 0));
+          "the dense features; {}",
+          state_.step, nonfinite_in_a_row_,
+          saved_ < 0 ? std::string("there is no checkpoint")
+                     : fmt::format("the last checkpoint is from step {}", saved_));
     }
     return ExitCode::numerical;
   }
@@ -109,10 +119,16 @@ ExitCode Trainer::after_step(const StepResult& result) {
 }
 
 void Trainer::at_barrier(bool end) {
-  const bool evaluation = end || due(state_.step, config_.train.eval_every);
-  if (evaluation && options_.has_valid && evaluated_ != state_.step) evaluate();
+  const bool evaluating = end || due(state_.step, config_.train.eval_every);
   const bool saving = end ? config_.checkpoint.at_end : due(state_.step, config_.checkpoint.every);
-  if (saving && saved_ != state_.step) save();
+  const auto save_if_due = [&] {
+    if (saving && saved_ != state_.step) save();
+  };
+  // At the end a fault in the evaluation data must not cost the model. On the way the checkpoint
+  // comes last, so that a run that goes on from it lacks no evaluation.
+  if (end) save_if_due();
+  if (evaluating && options_.has_valid && evaluated_ != state_.step) evaluate();
+  save_if_due();
 }
 
 void Trainer::evaluate() {

@@ -53,6 +53,7 @@ class Trainer {
  private:
   ExitCode train();
   ExitCode after_step(const StepResult& result);
+  void check_bad_rows(std::int64_t total);
   worker::ReadyBatch next();
   const float* rows_of(const worker::ReadyBatch& batch) const;
   StepResult step(const worker::ReadyBatch& batch);
@@ -72,8 +73,11 @@ class Trainer {
   checkpoint::DenseState state_;
   std::vector<store::TableStatistics> tables_;
   std::int64_t nonfinite_in_a_row_ = 0;
-  Step evaluated_ = -1;  ///< The step of the last evaluation,
-  Step saved_ = -1;      ///< and of the last checkpoint.
+  std::int64_t epoch_ = -1;
+  std::int64_t bad_rows_ = 0;         ///< Of all trainers, so far,
+  std::int64_t bad_rows_before_ = 0;  ///< and before this epoch.
+  Step evaluated_ = -1;               ///< The step of the last evaluation,
+  Step saved_ = -1;                   ///< and of the last checkpoint.
   double max_staleness_ = 0;
 };
 

@@ -1,5 +1,6 @@
 #include "worker/batch_producer.hpp"
 
+#include "core/error.hpp"
 #include "data/dedup.hpp"
 
 namespace satrap::worker {
@@ -8,6 +9,13 @@ namespace {
 
 // Steps prepared ahead. Two hide the jitter of reading; more only cost memory.
 constexpr std::size_t kStepsAhead = 2;
+
+[[noreturn]] void refuse_empty_epoch(std::int64_t batch) {
+  throw ConfigError(
+      "train.drop_last = true leaves nothing to train on",
+      fmt::format("data.train has fewer than the {} samples of train.global_batch", batch),
+      "lower train.global_batch, or set train.drop_last = false");
+}
 
 }  // namespace
 
@@ -42,10 +50,18 @@ void BatchProducer::produce(const config::Config& config, const RowPlacement& pl
   data::Deduplicator deduplicator(config, placement);
   reader.seek(options_.position);
   Step step = options_.start;
+  Step before_epoch = step;
+  bool whole_epoch = options_.position.sample == 0;
   while (reader.position().epoch < options_.epochs &&
          (options_.max_steps == 0 || step < options_.max_steps)) {
     const std::int64_t samples = reader.next_step(options_.batch);
-    if (samples == 0 || (options_.drop_last && samples < options_.batch)) continue;
+    if (samples == 0) {
+      if (step == before_epoch && whole_epoch) refuse_empty_epoch(options_.batch);
+      before_epoch = step;
+      whole_epoch = true;
+      continue;
+    }
+    if (options_.drop_last && samples < options_.batch) continue;
     PreparedStep prepared;
     for (const TrainerId trainer : options_.trainers) {
       const auto border = [&](std::int64_t k) {

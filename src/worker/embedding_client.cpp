@@ -37,6 +37,23 @@ std::vector<std::int64_t> unique_rows(const data::IdBatch& batch) {
   return unique;
 }
 
+void check_ring_bytes(const config::Config& config) {
+  std::int64_t dim = 0;
+  for (const auto& table : config.tables) dim = std::max(dim, table.dim);
+  const auto message = static_cast<std::int64_t>(sizeof(comm::MessageHeader) + sizeof(FeatureId)) +
+                       dim * static_cast<std::int64_t>(sizeof(float));
+  const std::int64_t ring = config.transport.ring_bytes;
+  if (message <= comm::max_message_of(ring)) return;
+  constexpr std::int64_t kLine = comm::kRingLine;
+  const std::int64_t least = (4 * (message + comm::kRingHeader) + kLine - 1) / kLine * kLine;
+  throw ConfigError(
+      fmt::format("transport.ring_bytes = {} is too small", ring),
+      fmt::format("the gradient of a row of dim {} takes a message of {} bytes, and a "
+                  "message a quarter of the ring at most",
+                  dim, message),
+      fmt::format("set it to at least {}", least));
+}
+
 EmbeddingClient::EmbeddingClient(const config::Config& config, comm::Fabric& fabric,
                                  const std::vector<WorldRank>& servers, comm::Pump pump)
     : dims_(table_dims(config)), pump_(std::move(pump)) {

@@ -21,6 +21,9 @@ std::vector<std::int64_t> unique_rows(const data::IdBatch& batch);
 /// Dims of the tables of `config`, in order.
 std::vector<std::int64_t> table_dims(const config::Config& config);
 
+/// Throws ConfigError if a message of transport.ring_bytes cannot hold the gradient of one row.
+void check_ring_bytes(const config::Config& config);
+
 /// A requester's end of the rings to all servers: composes lookups, gradients and fences, and takes
 /// in the answers. Sending blocks only while a ring is full, and pumps meanwhile. One thread, the
 /// MPI thread.

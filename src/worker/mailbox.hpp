@@ -28,7 +28,7 @@ struct ReadyBatch {
   data::Position next;
   std::int64_t global_samples = 0;
   double fraction = 0;
-  std::int64_t bad_rows = 0;
+  std::int64_t bad_rows = 0;         ///< So far; summed over the trainers those of the job.
   std::int64_t staleness = 0;        ///< Own earlier batches that some row of this one did not see.
   std::int64_t slot = 0;             ///< Of the landing zone.
   std::vector<std::int64_t> unique;  ///< [tables] unique rows, which give the layout

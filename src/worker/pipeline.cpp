@@ -197,7 +197,8 @@ void Pipeline::issue(Lane& lane, const std::shared_ptr<const data::IdBatch>& ids
   batch.batch.next = current_->next;
   batch.batch.global_samples = current_->global_samples;
   batch.batch.fraction = current_->fraction;
-  batch.batch.bad_rows = current_->bad_rows;
+  // One reader serves all lanes: its count is told once.
+  batch.batch.bad_rows = &lane == &lanes_.front() ? current_->bad_rows : 0;
   batch.batch.slot = lane.lookups++ % limit_;
   batch.batch.unique = unique_rows(*ids);
   batch.batch.ids = ids;

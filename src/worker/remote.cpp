@@ -147,7 +147,11 @@ RemotePipeline::RemotePipeline(comm::Fabric& fabric, TrainerId trainer, WorldRan
       mailbox_(mailbox),
       outbox_(fabric.to(worker)),
       inbox_(fabric.from(worker), fmt::format("worker rank {}", raw(worker))),
-      pump_(std::move(pump)) {}
+      // The worker may be waiting for room in its ring to us: without receive() both would wait.
+      pump_([this, pump = std::move(pump)] {
+        pump();
+        receive();
+      }) {}
 
 bool RemotePipeline::turn() {
   const bool received = receive();

@@ -37,6 +37,8 @@ class RemotePipeline {
  public:
   RemotePipeline(comm::Fabric& fabric, TrainerId trainer, WorldRank worker, Mailbox& mailbox,
                  comm::Pump pump);
+  RemotePipeline(const RemotePipeline&) = delete;  // its pump points to it
+  RemotePipeline& operator=(const RemotePipeline&) = delete;
 
   /// Does what can be done without waiting; returns whether there was anything.
   bool turn();

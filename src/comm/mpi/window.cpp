@@ -1,8 +1,12 @@
 #include "comm/mpi/window.hpp"
 
+#include <cstdlib>
 #include <cstring>
 #include <exception>
+#include <filesystem>
+#include <limits>
 #include <numeric>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -50,12 +54,33 @@ bool on_one_host(const Communicator& communicator) {
   return ranks == communicator.size();
 }
 
+/// Where Open MPI finds no room for shared memory, one rank fails and the others hang.
+void check_room(const Communicator& communicator, std::int64_t bytes) {
+  const char* variable = std::getenv("OMPI_MCA_osc_sm_backing_directory");
+  const std::string directory = variable != nullptr ? variable : "/dev/shm";
+  std::error_code unknown;
+  const auto space = std::filesystem::space(directory, unknown);
+  const std::int64_t free = unknown ? std::numeric_limits<std::int64_t>::max()
+                                    : static_cast<std::int64_t>(space.available);
+  const auto sizes = communicator.all_gather(bytes);
+  const double needed = std::accumulate(sizes.begin(), sizes.end(), 0.0);
+  const std::int64_t found = communicator.all_gather(free)[0];
+  if (needed <= static_cast<double>(found)) return;
+  throw InternalError(
+      fmt::format("the ranks of this host need {:.0f} MB of shared memory", needed / 1e6),
+      fmt::format("{} has room for {} MB", directory, found / 1'000'000),
+      "lower train.global_batch, train.staleness or transport.ring_bytes, give it more room, or "
+      "set OMPI_MCA_osc_sm_backing_directory=/tmp");
+}
+
 }  // namespace
 
 // Delegates, so that the destructor runs if the rest throws.
 Window::Window(const Communicator& communicator, std::int64_t bytes) : Window() {
   size_ = bytes;
-  const bool shared = on_one_host(communicator) && allocate_shared(communicator);
+  const bool one_host = on_one_host(communicator);
+  if (one_host) check_room(communicator, bytes);
+  const bool shared = one_host && allocate_shared(communicator);
   if (!shared) allocate(communicator);
   SATRAP_MPI(MPI_Win_set_errhandler(native(handle_), MPI_ERRORS_RETURN));
   // Nobody takes an exclusive lock, so that there is nothing to check.

@@ -51,6 +51,11 @@ void resolve_roles(Config& config, std::int64_t world) {
   check_servers(config);
   check_world(roles, world);
   roles.trainers = world - roles.servers - roles.workers;
+  if (roles.workers > roles.trainers)
+    throw ConfigError(
+        fmt::format("roles.workers = {} leaves workers without a trainer", roles.workers),
+        fmt::format("there are {} trainers", roles.trainers),
+        "take at most as many workers as trainers");
   if (config.train.global_batch < roles.trainers)
     throw ConfigError(fmt::format("train.global_batch = {} is less than the {} trainers",
                                   config.train.global_batch, roles.trainers),
