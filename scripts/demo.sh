@@ -12,8 +12,7 @@ scripts/build.sh release satrap satrap-tool | tail -1
 
 echo "== making data: 500,000 samples to train on, 100,000 to evaluate on"
 mkdir -p "$folder"
-$bin/satrap-tool make-data --train "$folder/train.tsv" --valid "$folder/valid.tsv" \
-  --vocabulary 1000 --informative-slots 4 --rank 2
+$bin/satrap-tool make-data --train "$folder/train.tsv" --valid "$folder/valid.tsv"
 
 echo "== training: 2 embedding servers, 2 trainers"
 rm -rf "$folder/run"

@@ -6,6 +6,7 @@
 
 #include "config/choices.hpp"
 #include "job/role_loops.hpp"
+#include "job/text.hpp"
 #include "store/table.hpp"
 #include "trainer/train_step.hpp"
 #include "worker/pipeline.hpp"
@@ -16,17 +17,6 @@ namespace {
 
 // Bytes per row besides weights and state, all of index, key and recency counted (docs/store.md).
 constexpr std::int64_t kRowOverhead = 24;
-
-std::string bytes(std::int64_t n) {
-  static constexpr const char* kUnits[] = {"B", "kB", "MB", "GB", "TB", "PB"};
-  auto value = static_cast<double>(n);
-  std::size_t unit = 0;
-  while (value >= 1000 && unit + 1 < std::size(kUnits)) {
-    value /= 1000;
-    ++unit;
-  }
-  return fmt::format("{:.{}f} {}", value, unit == 0 ? 0 : 1, kUnits[unit]);
-}
 
 std::string ranks(const std::vector<WorldRank>& list) {
   if (list.empty()) return "none";

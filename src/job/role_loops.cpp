@@ -104,7 +104,8 @@ class ComputeThread {
     trainer::Observer nobody;
     std::unique_ptr<Report> report;
     if (raw(options.id) == 0) {
-      report = std::make_unique<Report>(stage.config, stage.directory, stage.start);
+      report =
+          std::make_unique<Report>(stage.config, stage.directory, stage.start, stage.evaluate_only);
     }
     trainer::Trainer trainer(stage.config, collectives, mailbox, std::move(options),
                              report ? *report : nobody);

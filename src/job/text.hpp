@@ -1,0 +1,23 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace satrap::job {
+
+// How numbers are written for people.
+
+/// 1,234,567
+std::string grouped(std::int64_t value);
+/// 3:07 or 2:03:07
+std::string duration(double seconds);
+/// With `digits` behind the point, or "undefined".
+std::string number(const std::optional<double>& value, int digits);
+/// 1.5 GB; powers of 1000.
+std::string bytes(std::int64_t value);
+
+/// One line on stdout, at once.
+void say(const std::string& line);
+
+}  // namespace satrap::job
