@@ -4,8 +4,8 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
-#include <filesystem>
 #include <thread>
 
 namespace satrap::comm {
@@ -62,6 +62,26 @@ void set_in_environment(const std::vector<Default>& defaults) {
   for (const auto& [variable, value] : defaults) {
     setenv(variable.c_str(), value.c_str(), kKeepWhatIsSet);
   }
+}
+
+bool allows_osc(std::string_view name) {
+  const char* setting = std::getenv("OMPI_MCA_osc");
+  std::string_view list = setting != nullptr ? setting : "";
+  if (list.empty()) return true;
+  const bool excludes = list.starts_with('^');
+  if (excludes) list.remove_prefix(1);
+  bool listed = false;
+  while (!list.empty()) {
+    const auto comma = std::min(list.find(','), list.size());
+    listed |= list.substr(0, comma) == name;
+    list.remove_prefix(std::min(comma + 1, list.size()));
+  }
+  return listed != excludes;
+}
+
+std::filesystem::path shared_memory_directory() {
+  const char* setting = std::getenv("OMPI_MCA_osc_sm_backing_directory");
+  return setting != nullptr ? setting : "/dev/shm";
 }
 
 void silence_abort_banner() noexcept {

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <filesystem>
 #include <string>
+#include <string_view>
 #include <vector>
 
 /// What Satrap asks of Open MPI beyond the MPI standard; the reasons are in docs/transport.md.
@@ -26,6 +28,13 @@ std::vector<Default> open_mpi_defaults(const HostFacts& host);
 
 /// Sets those of `defaults` that the environment does not set. Before threads start.
 void set_in_environment(const std::vector<Default>& defaults);
+
+/// Whether the environment allows the one-sided component `name`: OMPI_MCA_osc is unset, names it,
+/// or excludes (^) others.
+bool allows_osc(std::string_view name);
+
+/// Where osc/sm keeps windows.
+std::filesystem::path shared_memory_directory();
 
 /// Keeps MPI_Abort from adding its banner to the message that the user should read.
 void silence_abort_banner() noexcept;

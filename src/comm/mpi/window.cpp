@@ -1,16 +1,15 @@
 #include "comm/mpi/window.hpp"
 
-#include <cstdlib>
 #include <cstring>
 #include <exception>
 #include <filesystem>
 #include <limits>
 #include <numeric>
-#include <string>
 #include <string_view>
 #include <utility>
 
 #include "comm/mpi/check.hpp"
+#include "comm/mpi/open_mpi.hpp"
 #include "comm/mpi/pieces.hpp"
 #include "core/error.hpp"
 
@@ -44,6 +43,10 @@ class WindowInfo {
   MPI_Info info_ = MPI_INFO_NULL;
 };
 
+std::int64_t total_of(const std::vector<std::int64_t>& values) {
+  return std::accumulate(values.begin(), values.end(), std::int64_t{0});
+}
+
 bool on_one_host(const Communicator& communicator) {
   MPI_Comm host = MPI_COMM_NULL;
   SATRAP_MPI(MPI_Comm_split_type(detail::native(communicator), MPI_COMM_TYPE_SHARED, 0,
@@ -56,19 +59,17 @@ bool on_one_host(const Communicator& communicator) {
 
 /// Where Open MPI finds no room for shared memory, one rank fails and the others hang.
 void check_room(const Communicator& communicator, std::int64_t bytes) {
-  const char* variable = std::getenv("OMPI_MCA_osc_sm_backing_directory");
-  const std::string directory = variable != nullptr ? variable : "/dev/shm";
+  const auto directory = shared_memory_directory();
   std::error_code unknown;
   const auto space = std::filesystem::space(directory, unknown);
-  const std::int64_t free = unknown ? std::numeric_limits<std::int64_t>::max()
-                                    : static_cast<std::int64_t>(space.available);
-  const auto sizes = communicator.all_gather(bytes);
-  const double needed = std::accumulate(sizes.begin(), sizes.end(), 0.0);
-  const std::int64_t found = communicator.all_gather(free)[0];
-  if (needed <= static_cast<double>(found)) return;
+  const auto free = communicator.all_gather(unknown ? std::numeric_limits<std::int64_t>::max()
+                                                    : static_cast<std::int64_t>(space.available));
+  const std::int64_t found = free[0];  // ranks must agree
+  // Pages of its own for each rank, and a reserve that Open MPI insists on.
+  if (bytes <= found - found / 8) return;
   throw InternalError(
-      fmt::format("the ranks of this host need {:.0f} MB of shared memory", needed / 1e6),
-      fmt::format("{} has room for {} MB", directory, found / 1'000'000),
+      fmt::format("the ranks of this host need {} MB of shared memory", bytes / 1'000'000),
+      fmt::format("{} has room for {} MB", directory.string(), found / 1'000'000),
       "lower train.global_batch, train.staleness or transport.ring_bytes, give it more room, or "
       "set OMPI_MCA_osc_sm_backing_directory=/tmp");
 }
@@ -78,9 +79,9 @@ void check_room(const Communicator& communicator, std::int64_t bytes) {
 // Delegates, so that the destructor runs if the rest throws.
 Window::Window(const Communicator& communicator, std::int64_t bytes) : Window() {
   size_ = bytes;
-  const bool one_host = on_one_host(communicator);
-  if (one_host) check_room(communicator, bytes);
-  const bool shared = one_host && allocate_shared(communicator);
+  const auto sizes = communicator.all_gather(size_);
+  const bool shared = allows_osc("sm") && on_one_host(communicator) &&
+                      allocate_shared(communicator, total_of(sizes));
   if (!shared) allocate(communicator);
   SATRAP_MPI(MPI_Win_set_errhandler(native(handle_), MPI_ERRORS_RETURN));
   // Nobody takes an exclusive lock, so that there is nothing to check.
@@ -91,24 +92,24 @@ Window::Window(const Communicator& communicator, std::int64_t bytes) : Window() 
   data_ += begin;
   std::memset(data_, 0, static_cast<std::size_t>(size_));
   SATRAP_MPI(MPI_Win_sync(native(handle_)));
-  // These also keep puts from arriving before the memory is cleared.
+  // This also keeps puts from arriving before the memory is cleared.
   const auto begins = communicator.all_gather(begin);
-  const auto sizes = communicator.all_gather(size_);
   for (int r = 0; r < communicator.size(); ++r) {
     const auto i = static_cast<std::size_t>(r);
     peers_.push_back({begins[i], sizes[i], shared ? shared_data(r) + begins[i] : nullptr});
   }
 }
 
-/// Fails on every rank alike where Open MPI is told not to use osc/sm.
-bool Window::allocate_shared(const Communicator& communicator) {
+/// False, on every rank alike, where this Open MPI has no osc/sm.
+bool Window::allocate_shared(const Communicator& communicator, std::int64_t all_bytes) {
+  check_room(communicator, all_bytes);
   const WindowInfo info;
   MPI_Win window = MPI_WIN_NULL;
   void* base = nullptr;
   const int code = MPI_Win_allocate_shared(static_cast<MPI_Aint>(size_ + kAlignment), 1, info.get(),
                                            detail::native(communicator), &base, &window);
   const auto made = communicator.all_gather(std::int64_t{code == MPI_SUCCESS});
-  const auto successes = std::accumulate(made.begin(), made.end(), std::int64_t{0});
+  const std::int64_t successes = total_of(made);
   if (successes == 0) return false;
   if (successes < communicator.size()) {
     throw InternalError(fmt::format("only {} of {} ranks can share memory", successes, made.size()),

@@ -55,7 +55,7 @@ class Window {
     std::byte* data;  ///< Null if not in memory that we share.
   };
 
-  bool allocate_shared(const Communicator& communicator);
+  bool allocate_shared(const Communicator& communicator, std::int64_t all_bytes);
   void allocate(const Communicator& communicator);
   std::byte* shared_data(int rank) const;
   std::int64_t displacement(int target, std::int64_t offset, std::int64_t bytes) const;

@@ -93,6 +93,12 @@ TEST(Window, RefusesPutsOutsideTheTarget) {
   EXPECT_TRUE(all_are(window.data(), 64, 0));
 }
 
+TEST(Window, TooLittleMemoryIsAnErrorOnEveryRank) {
+  const auto world = Communicator::world();
+  constexpr std::int64_t kPiB = std::int64_t{1} << 50;
+  EXPECT_THROW(Window(world, kPiB), InternalError);
+}
+
 TEST(Window, MovesLeaveNull) {
   const auto world = Communicator::world();
   Window first(world, 64);

@@ -52,6 +52,22 @@ TEST(OpenMpiDefaults, TheUsersSettingsWin) {
   EXPECT_STREQ(std::getenv("SATRAP_TEST_UNSET"), "default");
 }
 
+TEST(OpenMpiDefaults, ComponentsAreAllowedAsOpenMpiReadsTheList) {
+  const auto allows = [](const char* list, const char* name) {
+    setenv("OMPI_MCA_osc", list, 1);
+    return allows_osc(name);
+  };
+  EXPECT_TRUE(allows("", "sm"));
+  EXPECT_TRUE(allows("^ucx,rdma", "sm"));
+  EXPECT_FALSE(allows("^ucx,rdma", "rdma"));
+  EXPECT_FALSE(allows("^sm", "sm"));
+  EXPECT_TRUE(allows("pt2pt,sm", "sm"));
+  EXPECT_FALSE(allows("pt2pt", "sm"));
+  EXPECT_FALSE(allows("smaller", "sm"));
+  unsetenv("OMPI_MCA_osc");
+  EXPECT_TRUE(allows_osc("sm"));
+}
+
 TEST(OpenMpiDefaults, FactsOfThisHostAreKnown) {
   const auto host = host_facts();
   EXPECT_GE(host.cores, 1);
