@@ -42,27 +42,21 @@ unsigned Index::match_before(const Bucket& bucket, Recency::Bin oldest) noexcept
   const hn::Full128<std::uint8_t> d;
   const auto used = hn::Ne(hn::LoadU(d, bucket.fingerprint.data()), hn::Zero(d));
   const auto before = hn::Lt(hn::LoadU(d, bucket.bin.data()), hn::Set(d, oldest));
-  std::array<std::uint8_t, 8> bits{};
-  hn::StoreMaskBits(d, hn::And(used, before), bits.data());
-  return static_cast<unsigned>(std::bit_cast<std::uint64_t>(bits)) & Bucket::kMask;
+  return detail::mask_bits(hn::And(used, before));
 }
 
 void Index::place(Bucket* segment, std::uint64_t hash, std::uint32_t row,
                   Recency::Bin bin) noexcept {
-  std::uint32_t at = home_bucket(hash);
-  for (;;) {
-    Bucket& bucket = segment[at];
-    const unsigned free = match(bucket, 0);
-    if (free != 0) {
-      const auto place = static_cast<unsigned>(std::countr_zero(free));
-      bucket.fingerprint[place] = fingerprint(hash);
-      bucket.bin[place] = bin;
-      bucket.row[place] = row;
-      return;
-    }
-    ++bucket.overflow;
-    at = (at + 1) % kBuckets;
+  Bucket* bucket = segment + home_bucket(hash);
+  unsigned free = match(*bucket, 0);
+  for (; free == 0; free = match(*bucket, 0)) {
+    ++bucket->overflow;
+    bucket = next_bucket(bucket);
   }
+  const auto place = static_cast<unsigned>(std::countr_zero(free));
+  bucket->fingerprint[place] = fingerprint(hash);
+  bucket->bin[place] = bin;
+  bucket->row[place] = row;
 }
 
 void Index::insert(std::uint64_t hash, std::uint32_t row, Recency::Bin bin) {

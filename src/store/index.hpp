@@ -100,7 +100,7 @@ class Index {
     }
   }
 
-  void prefetch(std::uint64_t hash) const noexcept { __builtin_prefetch(home(hash)); }
+  void prefetch(std::uint64_t hash) const noexcept { prefetch_line(home(hash)); }
   std::int64_t slots() const noexcept;
   /// Bytes outside the arena.
   std::int64_t metadata_bytes() const noexcept;
@@ -148,6 +148,7 @@ class Index {
     }
   }
 
+  static Bucket* next_bucket(Bucket* bucket) noexcept;
   static void place(Bucket* segment, std::uint64_t hash, std::uint32_t row,
                     Recency::Bin bin) noexcept;
   Bucket* new_segment();
@@ -173,70 +174,104 @@ class Index {
   std::vector<Bucket> unsplit_;    ///< Scratch of split.
 };
 
+namespace detail {
+
+/// The bits of a mask over 16 bytes, those of the entries of a bucket.
+template <class Mask>
+unsigned mask_bits(const Mask& mask) noexcept {
+  namespace hn = hwy::HWY_NAMESPACE;
+  std::array<std::uint8_t, 8> bytes;  // As many as StoreMaskBits asks for; it fills two.
+  hn::StoreMaskBits(hn::Full128<std::uint8_t>(), mask, bytes.data());
+  std::uint16_t bits = 0;
+  std::memcpy(&bits, bytes.data(), sizeof bits);
+  return bits & Bucket::kMask;
+}
+
+}  // namespace detail
+
 inline unsigned Index::match(const Bucket& bucket, std::uint8_t fingerprint) noexcept {
   namespace hn = hwy::HWY_NAMESPACE;
   const hn::Full128<std::uint8_t> d;
   // Reads 16 bytes: the fingerprints and six of the bins.
   const auto equal = hn::Eq(hn::LoadU(d, bucket.fingerprint.data()), hn::Set(d, fingerprint));
-  std::array<std::uint8_t, 8> bits{};
-  hn::StoreMaskBits(d, equal, bits.data());
-  return static_cast<unsigned>(std::bit_cast<std::uint64_t>(bits)) & Bucket::kMask;
+  return detail::mask_bits(equal);
+}
+
+inline Bucket* Index::next_bucket(Bucket* bucket) noexcept {
+  // Segments are aligned to their size.
+  const auto end = reinterpret_cast<std::uintptr_t>(bucket + 1);
+  return end % kSegmentBytes == 0 ? bucket + 1 - kBuckets : bucket + 1;
 }
 
 inline Entry Index::find(FeatureId id, std::uint64_t hash) const noexcept {
-  Bucket* const segment = segment_of(hash);
-  std::uint32_t at = home_bucket(hash);
+  Bucket* bucket = home(hash);
   for (std::uint32_t probe = 0; probe < kBuckets; ++probe) {
-    Bucket& bucket = segment[at];
-    for (unsigned bits = match(bucket, fingerprint(hash)); bits != 0; bits &= bits - 1) {
+    for (unsigned bits = match(*bucket, fingerprint(hash)); bits != 0; bits &= bits - 1) {
       const auto place = static_cast<unsigned>(std::countr_zero(bits));
-      if (rows_->id(bucket.row[place]) == id) return {&bucket, place};
+      if (rows_->id(bucket->row[place]) == id) return {bucket, place};
     }
-    if (bucket.overflow == 0) break;
-    at = (at + 1) % kBuckets;
+    if (bucket->overflow == 0) break;
+    bucket = next_bucket(bucket);
   }
   return {};
 }
 
 template <class Visit>
 void Index::visit(std::span<const FeatureId> ids, std::size_t row_bytes, Visit&& visit) const {
-  // Three stages, kAhead ids apart: fetch the bucket; find the entry that should be it and fetch
-  // its row; check and visit. What a stage learns waits in a ring for the next one.
-  constexpr std::size_t kAhead = 16;
-  constexpr std::size_t kRing = 2 * kAhead;
-  std::array<std::uint64_t, kRing> hashes;
-  std::array<Entry, kRing> candidates;
+  // Stages, kAhead ids apart: fetch the home bucket; fetch the row of the entry there that looks
+  // right, or else the next bucket; look there; check and visit. What a stage learns waits in a
+  // ring for the next one. No branch depends on a bucket that may just have arrived: a wrong guess
+  // would stop all that is on its way.
+  constexpr std::size_t kAhead = 8;
+  constexpr std::size_t kRing = 4 * kAhead;
+  struct Pending {
+    std::uint64_t hash;
+    Bucket* bucket;
+    unsigned matches;  ///< Entries of the bucket with the right fingerprint.
+    unsigned place;    ///< The first of them.
+  };
+  std::array<Pending, kRing> ring;
 
-  const auto fetch_bucket = [&](std::size_t i) {
-    const std::uint64_t h = hash(ids[i]);
-    hashes[i % kRing] = h;
-    prefetch(h);
+  const auto fetch_bucket = [&](Pending& p, FeatureId id) {
+    p.hash = hash(id);
+    p.bucket = home(p.hash);
+    prefetch_line(p.bucket);
   };
-  const auto fetch_row = [&](std::size_t i) {
-    const std::uint64_t h = hashes[i % kRing];
-    Bucket* bucket = home(h);
-    const unsigned bits = match(*bucket, fingerprint(h));
-    Entry& candidate = candidates[i % kRing];
-    candidate = {};
-    if (bits == 0) return;
-    candidate = {bucket, static_cast<unsigned>(std::countr_zero(bits))};
-    rows_->prefetch(candidate.row(), row_bytes);
+  const auto fetch_row = [&](Pending& p) {
+    p.matches = match(*p.bucket, fingerprint(p.hash));
+    p.place = static_cast<unsigned>(std::countr_zero(p.matches | 1U << (Bucket::kEntries - 1)));
+    // Without a match this is a row that nobody wants; it is there, like all rows ever made.
+    rows_->prefetch(p.bucket->row[p.place], row_bytes);
   };
-  const auto check = [&](std::size_t i) {
-    const std::uint64_t h = hashes[i % kRing];
-    const Entry candidate = candidates[i % kRing];
+  const auto look_home = [&](Pending& p) {
+    fetch_row(p);
+    if (p.matches == 0) p.bucket = next_bucket(p.bucket);
+    prefetch_line(p.bucket);
+  };
+  const auto look_next = [&](Pending& p) {
+    if (p.matches == 0) fetch_row(p);
+  };
+  const auto check = [&](const Pending& p, std::size_t i) {
     // A visit in between may have moved the entry: what the place holds now decides.
-    const bool found = candidate &&
-                       candidate.bucket->fingerprint[candidate.place] == fingerprint(h) &&
-                       rows_->id(candidate.row()) == ids[i];
-    visit(i, h, found ? candidate : find(ids[i], h));
+    const Entry likely{p.bucket, p.place};
+    const bool found =
+        p.bucket->fingerprint[p.place] == fingerprint(p.hash) && rows_->id(likely.row()) == ids[i];
+    visit(i, p.hash, found ? likely : find(ids[i], p.hash));
   };
 
+  if (rows_->used() == 0) {
+    for (std::size_t i = 0; i < ids.size(); ++i) {
+      const std::uint64_t h = hash(ids[i]);
+      visit(i, h, find(ids[i], h));
+    }
+    return;
+  }
   const std::size_t n = ids.size();
-  for (std::size_t i = 0; i < n + kRing; ++i) {
-    if (i >= kRing) check(i - kRing);
-    if (i >= kAhead && i - kAhead < n) fetch_row(i - kAhead);
-    if (i < n) fetch_bucket(i);
+  for (std::size_t i = 0; i < n + 3 * kAhead; ++i) {
+    if (i >= 3 * kAhead) check(ring[(i - 3 * kAhead) % kRing], i - 3 * kAhead);
+    if (i >= 2 * kAhead && i - 2 * kAhead < n) look_next(ring[(i - 2 * kAhead) % kRing]);
+    if (i >= kAhead && i - kAhead < n) look_home(ring[(i - kAhead) % kRing]);
+    if (i < n) fetch_bucket(ring[i % kRing], ids[i]);
   }
 }
 

@@ -4,6 +4,8 @@
 #include <cstring>
 #include <utility>
 
+#include "core/random.hpp"
+
 // Highway compiles this file once per instruction set.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "store/kernels.cpp"
@@ -157,7 +159,72 @@ void adam(const Hyper& h, std::size_t dim, const float* gradient, float* weights
       gradient, weights, state, state + dim);
 }
 
-UpdateRow kernel(config::Optimizer optimizer, bool momentum) {
+// Philox4x32-10 with one counter block per lane (Salmon et al. 2011; the key and the counter are
+// those of satrap::philox and satrap::initial_row).
+
+using Words = hn::ScalableTag<std::uint32_t>;
+using Word = hn::Vec<Words>;
+
+/// 32 x 32 -> 64 bits, lane by lane.
+HWY_INLINE void multiply(Word a, Word b, Word& high, Word& low) {
+  const Words d;
+  const hn::Repartition<std::uint64_t, Words> wide;
+  const auto even = hn::MulEven(a, b);
+  const auto odd = hn::MulEven(hn::BitCast(d, hn::ShiftRight<32>(hn::BitCast(wide, a))), b);
+  high = hn::OddEven(hn::BitCast(d, odd), hn::BitCast(d, hn::ShiftRight<32>(even)));
+  low = hn::OddEven(hn::BitCast(d, hn::ShiftLeft<32>(odd)), hn::BitCast(d, even));
+}
+
+void philox_blocks(std::uint64_t key, Word (&c)[4]) {
+  const Words d;
+  const Word m0 = hn::Set(d, 0xD2511F53U);
+  const Word m1 = hn::Set(d, 0xCD9E8D57U);
+  auto k0 = static_cast<std::uint32_t>(key);
+  auto k1 = static_cast<std::uint32_t>(key >> 32);
+  for (int round = 0; round < 10; ++round) {
+    Word high0, low0, high1, low1;
+    multiply(c[0], m0, high0, low0);
+    multiply(c[2], m1, high1, low1);
+    c[0] = hn::Xor(hn::Xor(high1, c[1]), hn::Set(d, k0));
+    c[1] = low1;
+    c[2] = hn::Xor(hn::Xor(high0, c[3]), hn::Set(d, k1));
+    c[3] = low0;
+    k0 += 0x9E3779B9U;
+    k1 += 0xBB67AE85U;
+  }
+}
+
+void initialize(std::uint64_t seed, TableId table, FeatureId id, float range, std::size_t dim,
+                float* out) {
+  const Words d;
+  const hn::RebindToSigned<Words> integers;
+  const hn::Rebind<float, Words> floats;
+  const std::size_t lanes = hn::Lanes(d);
+  const std::uint64_t key =
+      seed ^ (0x9e3779b97f4a7c15ULL * static_cast<std::uint32_t>(RandomStream::row_init));
+  const auto uniform = [&](Word word) {
+    const auto unit = hn::Mul(hn::ConvertTo(floats, hn::BitCast(integers, hn::ShiftRight<8>(word))),
+                              hn::Set(floats, 0x1p-24f));
+    return hn::Mul(hn::Set(floats, range),
+                   hn::Sub(hn::Mul(hn::Set(floats, 2.0f), unit), hn::Set(floats, 1.0f)));
+  };
+  for (std::size_t i = 0; i < dim; i += 4 * lanes) {
+    Word c[4] = {hn::Set(d, static_cast<std::uint32_t>(raw(id))),
+                 hn::Set(d, static_cast<std::uint32_t>(raw(id) >> 32)),
+                 hn::Iota(d, static_cast<std::uint32_t>(i / 4)), hn::Set(d, raw(table))};
+    philox_blocks(key, c);
+    HWY_ALIGN float values[4 * hn::MaxLanes(d)];
+    float* to = i + 4 * lanes <= dim ? out + i : values;
+    hn::StoreInterleaved4(uniform(c[0]), uniform(c[1]), uniform(c[2]), uniform(c[3]), floats, to);
+    if (to == values) std::memcpy(out + i, values, (dim - i) * sizeof(float));
+  }
+}
+
+InitializeRow initialize_row() {
+  return initialize;
+}
+
+UpdateRow update_row(config::Optimizer optimizer, bool momentum) {
   switch (optimizer) {
     case config::Optimizer::sgd:
       return momentum ? sgd_momentum : sgd;
@@ -179,10 +246,15 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace satrap::store {
 
-HWY_EXPORT(kernel);
+HWY_EXPORT(update_row);
+HWY_EXPORT(initialize_row);
 
 UpdateRow update_kernel(config::Optimizer optimizer, bool momentum) {
-  return HWY_DYNAMIC_DISPATCH(kernel)(optimizer, momentum);
+  return HWY_DYNAMIC_DISPATCH(update_row)(optimizer, momentum);
+}
+
+InitializeRow initialize_kernel() {
+  return HWY_DYNAMIC_DISPATCH(initialize_row)();
 }
 
 }  // namespace satrap::store

@@ -7,6 +7,7 @@
 
 #include "core/types.hpp"
 #include "store/arena.hpp"
+#include "store/prefetch.hpp"
 
 namespace satrap::store {
 
@@ -77,12 +78,12 @@ class Rows {
     if (layout_.keeps_updates()) std::memcpy(at(number) + layout_.updates, &updates, 4);
   }
 
-  void prefetch_id(std::uint32_t number) const noexcept { __builtin_prefetch(at(number)); }
+  void prefetch_id(std::uint32_t number) const noexcept { prefetch_line(at(number)); }
   /// Fetches the first `bytes` of a row.
   void prefetch(std::uint32_t number, std::size_t bytes) const noexcept {
     const std::byte* row = at(number);
-    for (std::size_t i = 0; i < bytes; i += 64) __builtin_prefetch(row + i);
-    __builtin_prefetch(row + bytes - 1);
+    for (std::size_t i = 0; i < bytes; i += 64) prefetch_line(row + i);
+    prefetch_line(row + bytes - 1);
   }
 
  private:

@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "core/error.hpp"
-#include "core/random.hpp"
 #include "store/table_impl.hpp"
 
 namespace satrap::store {
@@ -47,6 +46,7 @@ Table::Impl::Impl(TableId id, const config::TableConfig& config, std::uint64_t s
       config_(checked(config)),
       seed_(seed),
       optimizer_(config_),
+      initialize_row_(initialize_kernel()),
       arena_(fmt::format("table '{}'", config_.name)),
       rows_(arena_, layout_of(config_, optimizer_)),
       index_(arena_, rows_, mix(seed + raw(id))),
@@ -101,8 +101,8 @@ std::uint32_t Table::Impl::new_row(FeatureId id, std::uint64_t hash, Entry entry
 }
 
 void Table::Impl::initialize(std::uint32_t row, FeatureId id) noexcept {
-  initial_row(seed_, id_, id, static_cast<float>(config_.init_range),
-              std::span(rows_.weights(row), dim()));
+  initialize_row_(seed_, id_, id, static_cast<float>(config_.init_range), dim(),
+                  rows_.weights(row));
   std::fill_n(rows_.state(row), optimizer_.state_floats(), optimizer_.initial_state());
   rows_.set_updates(row, 0);
 }

@@ -4,6 +4,7 @@
 
 #include "store/arena.hpp"
 #include "store/index.hpp"
+#include "store/kernels.hpp"
 #include "store/optimizer.hpp"
 #include "store/recency.hpp"
 #include "store/rows.hpp"
@@ -59,6 +60,7 @@ class Table::Impl {
   config::TableConfig config_;
   std::uint64_t seed_;
   RowOptimizer optimizer_;
+  InitializeRow initialize_row_;
   Arena arena_;
   Rows rows_;
   Index index_;

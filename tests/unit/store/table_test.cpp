@@ -30,21 +30,24 @@ std::string message_of(Run&& run) {
 }
 
 TEST(Table, NewRowsAreTheInitialRowsOfTheirIds) {
-  auto config = table_config(5);
-  config.init_range = 0.25;
-  Table table(TableId{3}, config, 42);
-  const auto ids = feature_ids({7, 0, std::numeric_limits<std::uint64_t>::max()});
-  const auto rows = lookup(table, ids);
-  for (std::size_t i = 0; i < ids.size(); ++i) {
-    std::vector<float> expected(5);
-    initial_row(42, TableId{3}, ids[i], 0.25f, expected);
-    EXPECT_TRUE(
-        std::equal(expected.begin(), expected.end(), rows.begin() + 5 * static_cast<int>(i)));
+  const auto ids = feature_ids({7, 0, std::numeric_limits<std::uint64_t>::max(), 1ULL << 40});
+  for (const std::int64_t dim : {1, 3, 4, 5, 12, 16, 31, 32, 33, 64, 65, 200}) {
+    auto config = table_config(dim);
+    config.init_range = 0.3;
+    const std::uint64_t seed = 0x1234567890abcdefULL;
+    Table table(TableId{3}, config, seed);
+    const auto rows = lookup(table, ids);
+    for (std::size_t i = 0; i < ids.size(); ++i) {
+      std::vector<float> expected(static_cast<std::size_t>(dim));
+      initial_row(seed, TableId{3}, ids[i], 0.3f, expected);
+      EXPECT_TRUE(std::equal(expected.begin(), expected.end(), &rows[i * expected.size()]))
+          << "dim " << dim;
+    }
+    EXPECT_EQ(table.size(), 4);
+    EXPECT_EQ(lookup(table, ids), rows);
+    EXPECT_EQ(table.statistics().hits, 4);
+    EXPECT_EQ(table.statistics().inserted, 4);
   }
-  EXPECT_EQ(table.size(), 3);
-  EXPECT_EQ(lookup(table, ids), rows);
-  EXPECT_EQ(table.statistics().hits, 3);
-  EXPECT_EQ(table.statistics().inserted, 3);
 }
 
 TEST(Table, EvaluationChangesNothing) {

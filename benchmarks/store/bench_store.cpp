@@ -1,0 +1,171 @@
+// The store against what the memory allows, measured in turn in the same run.
+//
+//   bench-store [--bytes=N] [--dim=N] [--seconds=S]
+//
+// N bytes of table (1 GiB by default) and as much of plain rows beside it.
+
+#include <fmt/core.h>
+#include <time.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+
+#include "core/error.hpp"
+#include "core/hash.hpp"
+#include "workload.hpp"
+
+namespace satrap::bench {
+namespace {
+
+struct Options {
+  std::int64_t bytes = std::int64_t{1} << 30;
+  std::int64_t dim = 64;
+  double seconds = 2;  ///< Per figure.
+};
+
+Options parse(int argc, char** argv) {
+  Options options;
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view argument = argv[i];
+    const auto equals = argument.find('=');
+    const std::string_view key = argument.substr(0, equals);
+    char* end = nullptr;
+    const double value =
+        equals == std::string_view::npos ? 0 : std::strtod(argv[i] + equals + 1, &end);
+    const bool known = key == "--bytes" || key == "--dim" || key == "--seconds";
+    if (!known || end == nullptr || *end != '\0' || !(value > 0)) {
+      throw ConfigError(fmt::format("'{}' is not understood", argument), {},
+                        "use --bytes=N, --dim=N or --seconds=S");
+    }
+    if (key == "--bytes") options.bytes = static_cast<std::int64_t>(value);
+    if (key == "--dim") options.dim = static_cast<std::int64_t>(value);
+    if (key == "--seconds") options.seconds = value;
+  }
+  return options;
+}
+
+/// Seconds of this thread on a core: what else the machine runs counts less than with a wall clock.
+double thread_seconds() {
+  timespec time{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
+/// Rows per second of batches: the median over rounds.
+class Rate {
+ public:
+  template <class Run>
+  void time(Run&& run) {
+    const double begin = thread_seconds();
+    run();
+    const double passed = thread_seconds() - begin;
+    total_ += passed;
+    rates_.push_back(static_cast<double>(kBatch) / passed);
+  }
+  double median() {
+    const auto middle = rates_.begin() + static_cast<std::ptrdiff_t>(rates_.size() / 2);
+    std::nth_element(rates_.begin(), middle, rates_.end());
+    return *middle;
+  }
+  /// Rare long batches included.
+  double mean() const { return static_cast<double>(kBatch * rates_.size()) / total_; }
+  double total() const { return total_; }
+
+ private:
+  std::vector<double> rates_;
+  double total_ = 0;
+};
+
+void print(std::string_view name, double value, std::string_view limit, double limit_value,
+           double target) {
+  fmt::print("bench,{},{:.4g},rows/s,{},{:.4g},{:.3f},{}\n", name, value, limit, limit_value,
+             value / limit_value, target);
+}
+
+/// Batches of figure and limit in turn; other rows for each batch.
+template <class Figure, class Limit>
+void compare(Workload& workload, double seconds, std::string_view name, Figure&& figure,
+             std::string_view limit_name, Limit&& limit, double target) {
+  Rate value, limit_value;
+  for (int warm_up = 10; value.total() + limit_value.total() < seconds;) {
+    workload.draw();
+    if (warm_up-- > 0) {
+      figure();
+      limit();
+    } else {
+      value.time(figure);
+      limit_value.time(limit);
+    }
+  }
+  print(name, value.median(), limit_name, limit_value.median(), target);
+}
+
+/// Batches of ids that no table has seen; means, because splits of the index and evictions come in
+/// lumps.
+void compare_inserts(Workload& workload, double seconds, std::string_view name, store::Table& table,
+                     std::int64_t first, std::int64_t most, double target) {
+  Rate value, limit_value;
+  auto next = static_cast<std::uint64_t>(first);
+  for (std::int64_t n = 0; n < most && value.total() < seconds; n += kBatch) {
+    workload.draw();
+    for (FeatureId& id : workload.ids) id = FeatureId{mix(next++)};
+    value.time([&] { table.lookup(workload.ids, store::Missing::insert, workload.values.data()); });
+    limit_value.time([&] { workload.plain.write(workload.places, workload.gradients.data()); });
+  }
+  print(name, value.mean(), "plain-write", limit_value.mean(), target);
+}
+
+void run(const Options& options) {
+  const auto config = table_config(options.dim, config::Optimizer::rowwise_adagrad);
+  const std::int64_t rows = options.bytes / store::Table::bytes_per_row(config);
+  Workload w(options.dim, std::max<std::int64_t>(rows, kBatch), config.optimizer);
+  const auto statistics = w.table.statistics();
+  const double values = static_cast<double>(options.dim + w.table.state_floats()) * sizeof(float);
+  const double bytes = static_cast<double>(statistics.bytes) / static_cast<double>(statistics.rows);
+  fmt::print("# {} rows of dim {}, row-wise Adagrad, {:.1f} bytes per row; batches of {}\n",
+             statistics.rows, options.dim, bytes, kBatch);
+  fmt::print("bench,store-bytes-per-row,{:.1f},bytes,weights-and-state,{:.0f},{:.3f},{:.3f}\n",
+             bytes, values, bytes / values, (values + 21.6) / values);
+
+  const auto gather = [&] { w.plain.gather(w.places, w.values.data()); };
+  compare(
+      w, options.seconds, "store-lookup",
+      [&] { w.table.lookup(w.ids, store::Missing::insert, w.values.data()); }, "plain-gather",
+      gather, 0.7);
+  compare(
+      w, options.seconds, "store-evaluation-lookup",
+      [&] { w.table.lookup(w.ids, store::Missing::zeros, w.values.data()); }, "plain-gather",
+      gather, 0.7);
+  compare(
+      w, options.seconds, "store-update", [&] { w.table.apply(w.ids, w.gradients.data(), {}); },
+      "plain-read-write", [&] { w.plain.add(w.places, w.gradients.data()); }, 0.7);
+
+  store::Table growing(TableId{1}, config, 1);
+  compare_inserts(w, options.seconds, "store-insert", growing, 0, rows / 2, 0.4);
+  // A table of an eighth of the memory, full from the start.
+  const std::int64_t capacity = std::max<std::int64_t>(rows / 8, 2 * kBatch);
+  store::Table full(TableId{2}, table_config(options.dim, config.optimizer, capacity), 1);
+  std::vector<FeatureId> ids(kBatch);
+  std::uint64_t next = 0;
+  while (full.statistics().evicted == 0) {
+    for (FeatureId& id : ids) id = FeatureId{mix(next++)};
+    full.lookup(ids, store::Missing::insert, w.values.data());
+  }
+  compare_inserts(w, options.seconds, "store-insert-and-evict", full,
+                  static_cast<std::int64_t>(next), 8 * rows, 0.4);
+}
+
+}  // namespace
+}  // namespace satrap::bench
+
+int main(int argc, char** argv) {
+  try {
+    satrap::bench::run(satrap::bench::parse(argc, argv));
+  } catch (const satrap::Error& error) {
+    fmt::print(stderr, "bench-store: {}\n", error.what());
+    return static_cast<int>(error.code());
+  }
+  return 0;
+}
