@@ -15,9 +15,6 @@ namespace satrap::job {
 
 namespace {
 
-// Bytes per row besides weights and state, all of index, key and recency counted (docs/store.md).
-constexpr std::int64_t kRowOverhead = 24;
-
 std::string ranks(const std::vector<WorldRank>& list) {
   if (list.empty()) return "none";
   if (list.size() == 1) return fmt::format("rank {}", raw(list.front()));
@@ -34,8 +31,7 @@ std::string table_lines(const config::Config& config) {
   std::int64_t total = 0;
   bool bounded = true;
   for (const auto& table : config.tables) {
-    const store::Table empty(TableId{0}, table, 0);
-    const std::int64_t row = (table.dim + empty.state_floats()) * 4 + kRowOverhead;
+    const std::int64_t row = store::Table::bytes_per_row(table);
     const bool limited = table.capacity > 0;
     bounded &= limited;
     total += table.capacity * row;

@@ -55,7 +55,12 @@ double Report::share_done(const trainer::StepReport& step) const {
 }
 
 void Report::on_step(const trainer::StepReport& step) {
-  if (!share_at_start_) share_at_start_ = share_done(step);
+  if (!share_at_start_) {
+    // The first step had to wait for data, memory and the other ranks: it tells nothing of the
+    // speed.
+    share_at_start_ = share_done(step);
+    last_line_ = Clock::now();
+  }
   interval_.steps += 1;
   interval_.samples += step.samples;
   interval_.loss += step.loss * static_cast<double>(step.samples);
