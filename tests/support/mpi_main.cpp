@@ -17,7 +17,7 @@
 
 // Open MPI's plug-ins keep memory until the process ends, when they are unloaded and nameless.
 extern "C" const char* __asan_default_options() {
-  return "detect_leaks=0";
+  return "detect_leaks=0:allocator_may_return_null=1";
 }
 
 namespace {
