@@ -55,12 +55,8 @@ double Report::share_done(const trainer::StepReport& step) const {
 }
 
 void Report::on_step(const trainer::StepReport& step) {
-  if (!share_at_start_) {
-    // The first step had to wait for data, memory and the other ranks: it tells nothing of the
-    // speed.
-    share_at_start_ = share_done(step);
-    last_line_ = Clock::now();
-  }
+  const bool first = !share_at_start_;
+  if (first) share_at_start_ = share_done(step);
   interval_.steps += 1;
   interval_.samples += step.samples;
   interval_.loss += step.loss * static_cast<double>(step.samples);
@@ -83,6 +79,11 @@ void Report::on_step(const trainer::StepReport& step) {
               {"skipped", step.skipped},
               {"staleness", step.staleness},
               {"bad_rows", step.bad_rows}});
+  if (first) {
+    // It had to wait for data, memory and the other ranks, and tells nothing of the speed.
+    interval_ = {};
+    last_line_ = Clock::now();
+  }
   const std::chrono::duration<double> since = Clock::now() - last_line_;
   if (since.count() >= config_.job.progress_interval) progress(step);
 }
