@@ -39,7 +39,8 @@ function(satrap_add_test)
   set(environment "SATRAP_GOLDEN_DEFAULT=${PROJECT_SOURCE_DIR}/../shared/golden"
     "SATRAP_DATA_DEFAULT=${PROJECT_SOURCE_DIR}/../shared/data"
     "SATRAP_SOURCE=${PROJECT_SOURCE_DIR}" "SATRAP_BIN=${PROJECT_BINARY_DIR}/bin"
-    "OMPI_ALLOW_RUN_AS_ROOT=1" "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1" ${arg_ENVIRONMENT})
+    "OMPI_ALLOW_RUN_AS_ROOT=1" "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"
+    "SATRAP_TEST_TIMEOUT=${arg_TIMEOUT}" ${arg_ENVIRONMENT})
 
   if(arg_RANKS)
     target_link_libraries(${test} PRIVATE satrap_mpi_main)
