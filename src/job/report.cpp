@@ -34,6 +34,7 @@ Report::Report(const config::Config& config, const RunDirectory& directory, cons
                bool evaluate_only)
     : config_(config),
       directory_(directory),
+      summary_path_(evaluate_only ? directory.evaluation() : directory.summary()),
       log_(directory.metrics(), evaluate_only ? std::nullopt : std::optional(start.step)) {
   say(heading(config));
   if (start.checkpoint) {
@@ -65,7 +66,6 @@ void Report::on_step(const trainer::StepReport& step) {
     interval_.scored.push_back({step.logits[i], step.labels[i]});
   }
   summary_.samples += step.samples;
-  summary_.total_samples = step.total_samples;
   summary_.skipped_steps += step.skipped ? 1 : 0;
   summary_.bad_rows = step.bad_rows;
   summary_.last_loss = step.loss;
@@ -153,6 +153,7 @@ void Report::on_checkpoint(Step step, const std::filesystem::path& path, double 
 
 void Report::finish(const trainer::Trainer& trainer, ExitCode code) {
   summary_.step = trainer.step();
+  summary_.total_samples = trainer.samples();
   summary_.code = code;
   summary_.seconds = std::chrono::duration<double>(Clock::now() - started_).count();
   summary_.training_seconds = summary_.seconds - paused_seconds_;
@@ -161,7 +162,7 @@ void Report::finish(const trainer::Trainer& trainer, ExitCode code) {
   const nlohmann::json json = to_json(summary_, config_);
   log_.write(json);
   log_.flush();
-  write_file_atomically(directory_.summary(), json.dump(2) + "\n");
+  write_file_atomically(summary_path_, json.dump(2) + "\n");
   say(to_text(summary_, directory_.root()));
 }
 

@@ -21,7 +21,8 @@ namespace satrap::job {
 /// the end the summary on stdout and in summary.json. Lives on trainer 0's compute thread.
 class Report final : public trainer::Observer {
  public:
-  /// An evaluation alone adds its lines to metrics.jsonl and takes none away.
+  /// An evaluation alone adds its lines to metrics.jsonl and takes none away, and its summary goes
+  /// to evaluation.json: what training left stays as it is.
   Report(const config::Config& config, const RunDirectory& directory, const Start& start,
          bool evaluate_only);
 
@@ -51,6 +52,7 @@ class Report final : public trainer::Observer {
 
   const config::Config& config_;
   RunDirectory directory_;
+  std::filesystem::path summary_path_;
   MetricsLog log_;
   Clock::time_point started_ = Clock::now();
   Clock::time_point last_line_ = started_;

@@ -48,6 +48,8 @@ class Trainer {
   /// What the servers said at the end: statistics of each table, summed over the servers.
   const std::vector<store::TableStatistics>& tables() const noexcept { return tables_; }
   Step step() const noexcept { return state_.step; }
+  /// Of all trainers, since the first step of the run.
+  std::int64_t samples() const noexcept { return state_.samples; }
   double max_staleness() const noexcept { return max_staleness_; }
 
  private:
