@@ -10,6 +10,7 @@
 #include "comm/mpi/environment.hpp"
 #include "config/config.hpp"
 #include "core/error.hpp"
+#include "core/processor.hpp"
 #include "job/job.hpp"
 
 namespace {
@@ -95,6 +96,7 @@ Invocation parse(const std::vector<std::string>& arguments) {
 
 int main(int argc, char** argv) {
   try {
+    satrap::check_processor();
     Invocation invocation;
     std::string refusal;
     try {

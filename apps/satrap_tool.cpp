@@ -9,6 +9,7 @@
 
 #include "checkpoint/checkpoint.hpp"
 #include "core/error.hpp"
+#include "core/processor.hpp"
 #include "data/synthetic.hpp"
 
 namespace {
@@ -127,6 +128,7 @@ void run(const std::vector<std::string>& words) {
 
 int main(int argc, char** argv) {
   try {
+    satrap::check_processor();
     run(std::vector<std::string>(argv + 1, argv + argc));
     return 0;
   } catch (const std::exception& error) {
