@@ -2,6 +2,7 @@
 
 #include <hwy/highway.h>
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstddef>
@@ -109,6 +110,8 @@ class Index {
   static constexpr std::uint32_t kBuckets = 4096;
   static constexpr std::size_t kSegmentBytes = kBuckets * sizeof(Bucket);
   static constexpr unsigned kPositionBits = 62;
+  /// Ids that are looked for together: enough to keep memory busy, and their rows fit the L2 cache.
+  static constexpr std::size_t kGroup = 64;
   /// More splits than this cannot come from the number of rows, only from ids made to collide.
   static constexpr unsigned kMaxDepth = 24;
   /// Entries of a segment that make it split.
@@ -141,6 +144,8 @@ class Index {
   /// One bit per entry in use whose bin is before `oldest`.
   static unsigned match_before(const Bucket& bucket, Recency::Bin oldest) noexcept;
 
+  template <class Visit>
+  void visit_group(std::span<const FeatureId> ids, std::size_t row_bytes, Visit&& visit) const;
   template <class Visit>
   static void visit_entries(const Bucket& bucket, Visit&& visit) {
     for (unsigned bits = ~match(bucket, 0) & Bucket::kMask; bits != 0; bits &= bits - 1) {
@@ -218,60 +223,53 @@ inline Entry Index::find(FeatureId id, std::uint64_t hash) const noexcept {
 
 template <class Visit>
 void Index::visit(std::span<const FeatureId> ids, std::size_t row_bytes, Visit&& visit) const {
-  // Stages, kAhead ids apart: fetch the home bucket; fetch the row of the entry there that looks
-  // right, or else the next bucket; look there; check and visit. What a stage learns waits in a
-  // ring for the next one. No branch depends on a bucket that may just have arrived: a wrong guess
-  // would stop all that is on its way.
-  constexpr std::size_t kAhead = 8;
-  constexpr std::size_t kRing = 4 * kAhead;
-  struct Pending {
-    std::uint64_t hash;
-    Bucket* bucket;
-    unsigned matches;  ///< Entries of the bucket with the right fingerprint.
-    unsigned place;    ///< The first of them.
-  };
-  std::array<Pending, kRing> ring;
-
-  const auto fetch_bucket = [&](Pending& p, FeatureId id) {
-    p.hash = hash(id);
-    p.bucket = home(p.hash);
-    prefetch_line(p.bucket);
-  };
-  const auto fetch_row = [&](Pending& p) {
-    p.matches = match(*p.bucket, fingerprint(p.hash));
-    p.place = static_cast<unsigned>(std::countr_zero(p.matches | 1U << (Bucket::kEntries - 1)));
-    // Without a match this is a row that nobody wants; it is there, like all rows ever made.
-    rows_->prefetch(p.bucket->row[p.place], row_bytes);
-  };
-  const auto look_home = [&](Pending& p) {
-    fetch_row(p);
-    if (p.matches == 0) p.bucket = next_bucket(p.bucket);
-    prefetch_line(p.bucket);
-  };
-  const auto look_next = [&](Pending& p) {
-    if (p.matches == 0) fetch_row(p);
-  };
-  const auto check = [&](const Pending& p, std::size_t i) {
-    // A visit in between may have moved the entry: what the place holds now decides.
-    const Entry likely{p.bucket, p.place};
-    const bool found =
-        p.bucket->fingerprint[p.place] == fingerprint(p.hash) && rows_->id(likely.row()) == ids[i];
-    visit(i, p.hash, found ? likely : find(ids[i], p.hash));
-  };
-
-  if (rows_->used() == 0) {
-    for (std::size_t i = 0; i < ids.size(); ++i) {
-      const std::uint64_t h = hash(ids[i]);
-      visit(i, h, find(ids[i], h));
-    }
-    return;
+  for (std::size_t begin = 0; begin < ids.size(); begin += kGroup) {
+    visit_group(ids.subspan(begin, std::min(kGroup, ids.size() - begin)), row_bytes,
+                [&](std::size_t i, std::uint64_t h, Entry entry) { visit(begin + i, h, entry); });
   }
-  const std::size_t n = ids.size();
-  for (std::size_t i = 0; i < n + 3 * kAhead; ++i) {
-    if (i >= 3 * kAhead) check(ring[(i - 3 * kAhead) % kRing], i - 3 * kAhead);
-    if (i >= 2 * kAhead && i - 2 * kAhead < n) look_next(ring[(i - 2 * kAhead) % kRing]);
-    if (i >= kAhead && i - kAhead < n) look_home(ring[(i - kAhead) % kRing]);
-    if (i < n) fetch_bucket(ring[i % kRing], ids[i]);
+}
+
+template <class Visit>
+void Index::visit_group(std::span<const FeatureId> ids, std::size_t row_bytes,
+                        Visit&& visit) const {
+  // Simple loops over a group of ids, one after the other, each fetching what the next one reads.
+  // No branch depends on memory that may just have arrived: a wrong guess would stop everything
+  // that is on its way.
+  std::array<std::uint64_t, kGroup> hashes;
+  std::array<Entry, kGroup> likely;
+  std::array<std::uint8_t, kGroup> elsewhere;  // Ids not in their home buckets.
+  std::size_t n_elsewhere = 0;
+
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    hashes[i] = hash(ids[i]);
+    likely[i].bucket = home(hashes[i]);
+    prefetch_line(likely[i].bucket);
+  }
+  const auto fetch_row = [&](Entry& entry, unsigned matches) {
+    entry.place = static_cast<unsigned>(std::countr_zero(matches | 1U << (Bucket::kEntries - 1)));
+    // Without a match it is row 0: no use, but no memory traffic for long either.
+    rows_->prefetch(matches == 0 ? 0 : entry.row(), row_bytes);
+  };
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    Entry& entry = likely[i];
+    const unsigned matches = match(*entry.bucket, fingerprint(hashes[i]));
+    fetch_row(entry, matches);
+    const bool goes_on = (matches == 0) & (entry.bucket->overflow != 0);
+    elsewhere[n_elsewhere] = static_cast<std::uint8_t>(i);
+    n_elsewhere += goes_on;
+    entry.bucket = goes_on ? next_bucket(entry.bucket) : entry.bucket;
+    prefetch_line(entry.bucket);
+  }
+  for (std::size_t k = 0; k < n_elsewhere; ++k) {
+    Entry& entry = likely[elsewhere[k]];
+    fetch_row(entry, match(*entry.bucket, fingerprint(hashes[elsewhere[k]])));
+  }
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    // A visit before this one may have moved the entry: what the place holds now decides.
+    const Entry entry = likely[i];
+    const bool found = entry.bucket->fingerprint[entry.place] == fingerprint(hashes[i]) &&
+                       rows_->id(entry.row()) == ids[i];
+    visit(i, hashes[i], found ? entry : find(ids[i], hashes[i]));
   }
 }
 

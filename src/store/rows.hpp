@@ -79,8 +79,9 @@ class Rows {
   }
 
   void prefetch_id(std::uint32_t number) const noexcept { prefetch_line(at(number)); }
-  /// Fetches the first `bytes` of a row.
+  /// Fetches the first `bytes` of a row. Row 0 need not be there yet.
   void prefetch(std::uint32_t number, std::size_t bytes) const noexcept {
+    if (used_ == 0) return;
     const std::byte* row = at(number);
     for (std::size_t i = 0; i < bytes; i += 64) prefetch_line(row + i);
     prefetch_line(row + bytes - 1);
