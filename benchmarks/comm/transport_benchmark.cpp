@@ -16,6 +16,7 @@
 #include "comm/mpi/environment.hpp"
 #include "comm/ring/fabric.hpp"
 #include "core/error.hpp"
+#include "figure.hpp"
 
 namespace {
 
@@ -195,11 +196,8 @@ void run(const Figure& figure, const std::string& network, bool print) {
   }
   if (!print) return;
   const auto shown = [&](double s) { return figure.rate ? kMessage / s * 1e-9 : s * 1e6; };
-  std::cout << fmt::format("bench,{}{}{},{:.3f},{},{},{:.3f},{:.3f},{}\n", figure.name,
-                           network.empty() ? "" : "-", network, shown(best),
-                           figure.rate ? "GB/s" : "us", figure.limit, shown(best_limit),
-                           shown(best) / shown(best_limit), figure.target)
-            << std::flush;
+  bench::print({figure.name + (network.empty() ? "" : "-" + network), shown(best),
+                figure.rate ? "GB/s" : "us", figure.limit, shown(best_limit), figure.target});
 }
 
 int benchmark(const std::string& network) {

@@ -14,6 +14,7 @@
 
 #include "core/error.hpp"
 #include "core/hash.hpp"
+#include "figure.hpp"
 #include "workload.hpp"
 
 namespace satrap::bench {
@@ -78,16 +79,10 @@ class Rate {
   double total_ = 0;
 };
 
-void print(std::string_view name, double value, std::string_view limit, double limit_value,
-           double target) {
-  fmt::print("bench,{},{:.4g},rows/s,{},{:.4g},{:.3f},{}\n", name, value, limit, limit_value,
-             value / limit_value, target);
-}
-
 /// Batches of figure and limit in turn; other rows for each batch.
-template <class Figure, class Limit>
-void compare(Workload& workload, double seconds, std::string_view name, Figure&& figure,
-             std::string_view limit_name, Limit&& limit, double target) {
+template <class Value, class Limit>
+void compare(Workload& workload, double seconds, std::string name, Value&& figure,
+             std::string limit_name, Limit&& limit, double target) {
   Rate value, limit_value;
   for (int warm_up = 10; value.total() + limit_value.total() < seconds;) {
     workload.draw();
@@ -99,12 +94,12 @@ void compare(Workload& workload, double seconds, std::string_view name, Figure&&
       limit_value.time(limit);
     }
   }
-  print(name, value.median(), limit_name, limit_value.median(), target);
+  print({name, value.median(), "rows/s", limit_name, limit_value.median(), target});
 }
 
 /// Batches of ids that no table has seen; means, because splits of the index and evictions come in
 /// lumps.
-void compare_inserts(Workload& workload, double seconds, std::string_view name, store::Table& table,
+void compare_inserts(Workload& workload, double seconds, std::string name, store::Table& table,
                      std::int64_t first, std::int64_t most, double target) {
   Rate value, limit_value;
   auto next = static_cast<std::uint64_t>(first);
@@ -114,7 +109,7 @@ void compare_inserts(Workload& workload, double seconds, std::string_view name, 
     value.time([&] { table.lookup(workload.ids, store::Missing::insert, workload.values.data()); });
     limit_value.time([&] { workload.plain.write(workload.places, workload.gradients.data()); });
   }
-  print(name, value.mean(), "plain-write", limit_value.mean(), target);
+  print({name, value.mean(), "rows/s", "plain-write", limit_value.mean(), target});
 }
 
 void run(const Options& options) {
@@ -126,8 +121,8 @@ void run(const Options& options) {
   const double bytes = static_cast<double>(statistics.bytes) / static_cast<double>(statistics.rows);
   fmt::print("# {} rows of dim {}, row-wise Adagrad, {:.1f} bytes per row; batches of {}\n",
              statistics.rows, options.dim, bytes, kBatch);
-  fmt::print("bench,store-bytes-per-row,{:.1f},bytes,weights-and-state,{:.0f},{:.3f},{:.3f}\n",
-             bytes, values, bytes / values, (values + 21.6) / values);
+  print({"store-bytes-per-row", bytes, "bytes", "weights-and-state", values,
+         (values + 21.6) / values});
 
   const auto gather = [&] { w.plain.gather(w.places, w.values.data()); };
   compare(
