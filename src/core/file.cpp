@@ -1,12 +1,14 @@
 #include "core/file.hpp"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
 #include <fstream>
 #include <iterator>
+#include <utility>
 
 #include "core/error.hpp"
 
@@ -50,6 +52,26 @@ std::string read_file(const std::filesystem::path& path) {
   std::string content((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
   if (in.bad()) fail("read", path);
   return content;
+}
+
+FileLock::FileLock(const std::filesystem::path& path) {
+  constexpr int kReadableByAll = 0644;
+  file_ = ::open(path.c_str(), O_CREAT | O_RDWR | O_CLOEXEC, kReadableByAll);
+  if (file_ < 0) fail("open", path);
+  taken_ = ::flock(file_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+}
+
+FileLock::~FileLock() {
+  if (file_ >= 0) ::close(file_);
+}
+
+FileLock::FileLock(FileLock&& other) noexcept
+    : file_(std::exchange(other.file_, -1)), taken_(other.taken_) {}
+
+FileLock& FileLock::operator=(FileLock&& other) noexcept {
+  std::swap(file_, other.file_);
+  std::swap(taken_, other.taken_);
+  return *this;
 }
 
 }  // namespace satrap

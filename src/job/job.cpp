@@ -7,9 +7,11 @@
 #include "comm/mpi/communicator.hpp"
 #include "comm/mpi/environment.hpp"
 #include "comm/ring/fabric.hpp"
+#include "core/file.hpp"
 #include "core/log.hpp"
 #include "core/signals.hpp"
 #include "data/reader.hpp"
+#include "job/agreement.hpp"
 #include "job/plan.hpp"
 #include "job/role_loops.hpp"
 #include "job/run_directory.hpp"
@@ -19,59 +21,6 @@ namespace satrap::job {
 
 namespace {
 
-/// A fault that every rank knows of; its message is rank 0's to tell.
-struct Refused {
-  Fault fault;
-};
-
-/// Runs `fn` on rank 0 and gives its text to all ranks. What it throws is thrown on all as Refused.
-template <class Fn>
-std::string on_first_rank(const comm::Communicator& world, Fn&& fn) {
-  Fault fault;
-  std::string text;
-  if (world.rank() == 0) {
-    try {
-      text = fn();
-    } catch (const std::exception& error) {
-      fault = to_fault(error);
-    }
-  }
-  const std::string code = world.broadcast(std::to_string(static_cast<int>(fault.code)), 0);
-  fault.code = static_cast<ExitCode>(std::stoi(code));
-  fault.message = world.broadcast(fault.message, 0);
-  if (fault.code != ExitCode::done) throw Refused{fault};
-  return world.broadcast(text, 0);
-}
-
-void refuse_if_any_rank_does(const comm::Communicator& world, const std::string& refusal) {
-  for (const std::string& text : world.all_gather(refusal)) {
-    if (!text.empty()) throw Refused{{ExitCode::usage, text}};
-  }
-}
-
-/// What a rank's command line says, but for its role.
-std::string text_of(const Request& request) {
-  static constexpr const char* kActions[] = {"train", "evaluate", "print", "check"};
-  std::string text =
-      fmt::format("{} {}", kActions[static_cast<int>(request.action)], request.config_path);
-  for (const auto& setting : request.settings) {
-    text += fmt::format(" --{}={}", setting.key, setting.value);
-  }
-  return text;
-}
-
-/// The parts of an mpirun or srun command may differ in their roles only: an option that is given
-/// to one of them would have no effect, or on some ranks only.
-void refuse_different_requests(const comm::Communicator& world, const Request& request) {
-  const auto texts = world.all_gather(text_of(request));
-  for (std::size_t r = 1; r < texts.size(); ++r) {
-    if (texts[r] == texts[0]) continue;
-    throw Refused{to_fault(ConfigError(
-        fmt::format("command line: rank {} is to {}, but rank 0 is to {}", r, texts[r], texts[0]),
-        "one job is one experiment", "give every part of the command the same options"))};
-  }
-}
-
 config::Config resolve_everywhere(const comm::Communicator& world, const Request& request) {
   const std::string ini = on_first_rank(world, [&] {
     std::vector<config::Setting> settings;
@@ -80,16 +29,6 @@ config::Config resolve_everywhere(const comm::Communicator& world, const Request
     return config::to_ini(config::resolve(settings));
   });
   return config::resolve(config::parse_ini(ini, "the config of rank 0"), config::Files::skip);
-}
-
-/// For what throws the same on every rank.
-template <class Fn>
-auto on_every_rank(Fn&& fn) {
-  try {
-    return fn();
-  } catch (const ConfigError& error) {
-    throw Refused{to_fault(error)};
-  }
 }
 
 std::string joined(const std::vector<std::string>& parts) {
@@ -163,14 +102,18 @@ ExitCode run_on(const comm::Communicator& world, const Request& request,
       lines(on_first_rank(world, [&] { return joined(data::expand_files(config.data.train)); }));
   const auto valid_files =
       lines(on_first_rank(world, [&] { return joined(data::expand_files(config.data.valid)); }));
+  const bool reads_data =
+      cast.role == Role::worker || (cast.role == Role::trainer && cast.workers.empty());
+  refuse_different_data(world, reads_data, train_files, valid_files);
   const bool evaluate_only = request.action == Request::Action::evaluate;
+  FileLock lock;  // of rank 0, until the job ends
   const std::string start_text = on_first_rank(world, [&] {
     check(config, train_files, valid_files, evaluate_only);
     const Start start = find_start(config, directory, evaluate_only);
     if (request.action == Request::Action::dry_run) {
       std::fputs(plan(config, cast, start).c_str(), stdout);
     } else {
-      directory.create();
+      lock = directory.create();
       if (!evaluate_only) directory.write_config(config);
     }
     return to_text(start);

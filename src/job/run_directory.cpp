@@ -13,22 +13,41 @@
 
 namespace satrap::job {
 
-void RunDirectory::create() const {
+namespace {
+
+[[noreturn]] void refuse(const std::filesystem::path& root, std::string_view problem,
+                         std::string_view why) {
+  throw ConfigError(fmt::format("job.run_dir {} {}", root.string(), problem), why,
+                    "choose a directory that can be written");
+}
+
+}  // namespace
+
+FileLock RunDirectory::create() const {
   std::error_code error;
   std::filesystem::create_directories(checkpoints(), error);
-  if (!error) std::filesystem::remove(fault(), error);
-  if (error) {
-    throw ConfigError(fmt::format("job.run_dir {} cannot be made", root_.string()), error.message(),
-                      "choose a directory that can be written");
+  if (error) refuse(root_, "cannot be made", error.message());
+  FileLock lock;
+  try {
+    lock = FileLock(root_ / "lock");
+  } catch (const Error& fault) {
+    refuse(root_, "cannot be written to", fault.what());
   }
+  if (lock.taken()) {
+    throw ConfigError(fmt::format("another job writes to job.run_dir {}", root_.string()), {},
+                      "wait for its end, or choose another job.run_dir (eval takes the checkpoint "
+                      "from job.resume)");
+  }
+  std::filesystem::remove(fault(), error);
+  if (error) refuse(root_, "cannot be written to", error.message());
+  return lock;
 }
 
 void RunDirectory::write_config(const config::Config& config) const {
   try {
     write_file_atomically(this->config(), config::to_ini(config));
   } catch (const Error& fault) {
-    throw ConfigError(fmt::format("job.run_dir {} cannot be written to", root_.string()),
-                      fault.what(), "choose a directory that can be written");
+    refuse(root_, "cannot be written to", fault.what());
   }
 }
 

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "config/config.hpp"
+#include "core/file.hpp"
 #include "core/types.hpp"
 #include "data/batch.hpp"
 
@@ -27,6 +28,7 @@ struct Start {
 ///              /summary.json    the result, written at the end (of eval: evaluation.json)
 ///              /fault.txt       what ended the run, if a fault of one rank did
 ///              /checkpoints/    step-<N>/, manifest.json
+///              /lock            locked while a job writes here
 class RunDirectory {
  public:
   explicit RunDirectory(const std::filesystem::path& root) : root_(root) {}
@@ -41,7 +43,8 @@ class RunDirectory {
   std::filesystem::path checkpoints() const { return root_ / "checkpoints"; }
 
   // Rank 0 only; both throw ConfigError if they cannot.
-  void create() const;
+  /// Makes the directory this job's own until the result is destroyed; no other job may have it.
+  [[nodiscard]] FileLock create() const;
   void write_config(const config::Config& config) const;
 
   /// Whether this rank is the first one of the run to meet a fault; then `text` is in fault().

@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <fstream>
+#include <thread>
 
 #include "bad_input.hpp"
 
@@ -232,6 +234,39 @@ INSTANTIATE_TEST_SUITE_P(Config, BadConfig, testing::ValuesIn(configs()), kName)
 INSTANTIATE_TEST_SUITE_P(Roles, BadConfig, testing::ValuesIn(roles()), kName);
 INSTANTIATE_TEST_SUITE_P(Sizes, BadConfig, testing::ValuesIn(sizes()), kName);
 INSTANTIATE_TEST_SUITE_P(RunDirectory, BadConfig, testing::ValuesIn(run_directories()), kName);
+
+TEST(RunDirectory, BelongsToOneJobAtATime) {
+  const Scratch scratch;
+  make_data(scratch, 1'500, 300);
+  const auto config = small_config(scratch);
+  Process first(mpirun(2, {"train", config, "--train.epochs=100000"}));
+  while (!fs::exists(scratch / "run/metrics.jsonl")) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  expect_one_message(run(mpirun(2, {"train", config})), 2,
+                     {"another job writes to job.run_dir", "wait for its end"});
+}
+
+/// Copies of the data on two hosts, of which one is older.
+TEST(Data, IsTheSameForAllRanks) {
+  const Scratch scratch;
+  make_data(scratch, 1'500, 300);
+  const std::vector<std::string> satrap = {mpirun(1, {}).back(), "train", small_config(scratch),
+                                           "--data.train=train.tsv", "--role"};
+  fs::create_directory(scratch / "host");
+  write_text(scratch / "host/train.tsv", read_text(scratch / "valid.tsv"));
+  std::vector<std::string> command = {"mpirun", "--oversubscribe", "--bind-to", "none"};
+  const auto add = [&](const char* ranks, const fs::path& directory, const char* role) {
+    if (command.back() != "none") command.push_back(":");
+    command.insert(command.end(), {"-n", ranks, "-wdir", directory.string()});
+    command.insert(command.end(), satrap.begin(), satrap.end());
+    command.push_back(role);
+  };
+  add("1", scratch.path(), "server");
+  add("1", scratch.path(), "trainer");
+  add("1", scratch / "host", "trainer");
+  expect_one_message(run(command), 3, {"rank 1 and rank 2 see different data files", "data.train"});
+}
 
 }  // namespace
 }  // namespace satrap::test
