@@ -67,6 +67,7 @@ bool LineReader::next_line(Line& line) {
         return true;
       }
     }
+    if (options_.stop.stop_requested()) return false;
     if (source_ == nullptr) {
       if (!open_next_file()) return false;
     } else if (!fill()) {

@@ -32,13 +32,13 @@ void prefetch(const Line& line) {
 class SampleReader::Impl {
  public:
   Impl(const config::Config& config, std::vector<std::string> files, Order order,
-       DenseScaling scaling)
+       DenseScaling scaling, std::stop_token stop)
       : config_(config),
         parser_(make_row_parser(config)),
         scaling_(std::move(scaling)),
         name_(files.size() == 1 ? files.front() + " holds"
                                 : fmt::format("{} data files hold", files.size())),
-        text_(LineReader(std::move(files), line_options(config.data, *parser_)),
+        text_(LineReader(std::move(files), line_options(config.data, *parser_, std::move(stop))),
               order == Order::shuffled ? config.data.shuffle_window : kSequentialWindow,
               order == Order::shuffled, config.job.seed) {}
 
@@ -152,8 +152,9 @@ void check_first_sample(const config::Config& config, const std::vector<std::str
 }
 
 SampleReader::SampleReader(const config::Config& config, std::vector<std::string> files,
-                           Order order, DenseScaling scaling)
-    : impl_(std::make_unique<Impl>(config, std::move(files), order, std::move(scaling))) {}
+                           Order order, DenseScaling scaling, std::stop_token stop)
+    : impl_(std::make_unique<Impl>(config, std::move(files), order, std::move(scaling),
+                                   std::move(stop))) {}
 
 SampleReader::~SampleReader() = default;
 

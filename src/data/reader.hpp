@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -29,9 +30,10 @@ class SampleReader {
 
   /// `files` as expand_files gave them. Opens nothing before the first use. `scaling` is that of
   /// the trained model where there is one; if it is empty and the config standardizes, the reader
-  /// fits it to data.train before it parses its first sample (fit_dense_scaling).
+  /// fits it to data.train before it parses its first sample (fit_dense_scaling). After `stop` was
+  /// asked for, a call under way ends soon, as if the data ended, and what follows is of no use.
   SampleReader(const config::Config& config, std::vector<std::string> files, Order order,
-               DenseScaling scaling = {});
+               DenseScaling scaling = {}, std::stop_token stop = {});
   ~SampleReader();
 
   /// Goes to `position`. A position behind the end of the epoch is that end. Costs a scan of the

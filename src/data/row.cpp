@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 namespace satrap::data {
 
 std::unique_ptr<RowParser> make_row_parser(const config::Config& config) {
@@ -9,9 +11,11 @@ std::unique_ptr<RowParser> make_row_parser(const config::Config& config) {
                                                           : make_csv_parser(config);
 }
 
-LineReader::Options line_options(const config::DataConfig& data, RowParser& parser) {
-  if (data.format == config::DataFormat::criteo) return {};
+LineReader::Options line_options(const config::DataConfig& data, RowParser& parser,
+                                 std::stop_token stop) {
   LineReader::Options options;
+  options.stop = std::move(stop);
+  if (data.format == config::DataFormat::criteo) return options;
   options.comment = data.comment;
   if (data.header) {
     options.on_header = [&parser](std::string_view line, const std::string& where) {

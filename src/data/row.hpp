@@ -48,7 +48,8 @@ std::unique_ptr<RowParser> make_criteo_parser(const config::Config& config);
 std::unique_ptr<RowParser> make_csv_parser(const config::Config& config);
 
 /// Which lines are rows, for `data`; headers go to `parser`, which must outlive the LineReader.
-LineReader::Options line_options(const config::DataConfig& data, RowParser& parser);
+LineReader::Options line_options(const config::DataConfig& data, RowParser& parser,
+                                 std::stop_token stop = {});
 
 /// `text` in quotes for a message: what cannot be printed as \xNN, cut after 40 bytes.
 std::string quoted(std::string_view text);

@@ -21,9 +21,11 @@ constexpr std::size_t kStepsAhead = 2;
 
 BatchProducer::BatchProducer(const config::Config& config, const RowPlacement& placement,
                              Options options)
-    : options_(std::move(options)), queue_(kStepsAhead), thread_([this, &config, placement] {
+    : options_(std::move(options)),
+      queue_(kStepsAhead),
+      thread_([this, &config, placement](const std::stop_token& stop) {
         try {
-          produce(config, placement);
+          produce(config, placement, stop);
         } catch (...) {
           error_ = std::current_exception();
         }
@@ -45,8 +47,9 @@ std::optional<PreparedStep> BatchProducer::try_next() {
   return step;
 }
 
-void BatchProducer::produce(const config::Config& config, const RowPlacement& placement) {
-  data::SampleReader reader(config, options_.files, options_.order);
+void BatchProducer::produce(const config::Config& config, const RowPlacement& placement,
+                            const std::stop_token& stop) {
+  data::SampleReader reader(config, options_.files, options_.order, {}, stop);
   data::Deduplicator deduplicator(config, placement);
   reader.seek(options_.position);
   Step step = options_.start;

@@ -5,6 +5,7 @@
 #include <exception>
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <thread>
 #include <vector>
@@ -49,7 +50,7 @@ class BatchProducer {
   };
 
   BatchProducer(const config::Config& config, const RowPlacement& placement, Options options);
-  ~BatchProducer();  ///< Stops the thread.
+  ~BatchProducer();  ///< Stops the thread, even in the middle of a long way to a position.
 
   /// The next step if it is ready. Never blocks. Rethrows what went wrong in the thread.
   std::optional<PreparedStep> try_next();
@@ -57,7 +58,8 @@ class BatchProducer {
   bool finished() const noexcept { return finished_; }
 
  private:
-  void produce(const config::Config& config, const RowPlacement& placement);
+  void produce(const config::Config& config, const RowPlacement& placement,
+               const std::stop_token& stop);
 
   Options options_;
   BoundedQueue<PreparedStep> queue_;

@@ -22,5 +22,18 @@ TEST(WriteFileAtomically, NamesTheProblem) {
   EXPECT_THROW(read_file("/nowhere/at/all"), CheckpointError);
 }
 
+TEST(FileLock, IsHeldByOneUntilItIsDestroyed) {
+  const auto path = std::filesystem::path(testing::TempDir()) / "satrap_lock_test";
+  {
+    FileLock first(path);
+    EXPECT_FALSE(first.taken());
+    EXPECT_TRUE(FileLock(path).taken());
+    const FileLock moved = std::move(first);
+    EXPECT_TRUE(FileLock(path).taken());
+  }
+  EXPECT_FALSE(FileLock(path).taken());
+  EXPECT_THROW(FileLock("/nowhere/at/all"), CheckpointError);
+}
+
 }  // namespace
 }  // namespace satrap

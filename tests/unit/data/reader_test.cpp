@@ -4,9 +4,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <numeric>
 #include <random>
+#include <stop_token>
+#include <thread>
 
 #include "core/error.hpp"
 #include "unit/data/support.hpp"
@@ -357,6 +360,23 @@ TEST_F(ExpandFiles, WhatIsNotThereIsNamed) {
               AllOf(HasSubstr("no data file matches"), HasSubstr("*.gone")));
   EXPECT_THAT(error(folder_.path("")), HasSubstr("not a regular file"));
   EXPECT_THAT(error("/dev/null"), HasSubstr("not a regular file"));
+}
+
+TEST_F(ReaderTest, IsStoppedOnItsWayToAPosition) {
+  // Gigabytes of text behind each other.
+  write_samples(100'000);
+  const std::vector<std::string> once = files_;
+  for (int i = 0; i < 20'000; ++i) files_.insert(files_.end(), once.begin(), once.end());
+  std::stop_source source;
+  std::jthread seeking([&] {
+    SampleReader reader(config_, files_, Order::sequential, {}, source.get_token());
+    reader.seek({0, std::int64_t{1} << 40});
+  });
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  source.request_stop();
+  const auto start = std::chrono::steady_clock::now();
+  seeking.join();
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(5));
 }
 
 }  // namespace
