@@ -124,7 +124,7 @@ ExitCode run_on(const comm::Communicator& world, const Request& request,
   try {
     set_up_logging(cast.identity(WorldRank{world.rank()}), directory.log().string(),
                    config.job.log_level);
-    catch_stop_signals();
+    if (!evaluate_only) catch_stop_signals();  // an evaluation has nothing to save
     return play({config, cast, start, directory, train_files, valid_files, evaluate_only}, world);
   } catch (const std::exception& error) {
     fail(to_fault(error), directory);
