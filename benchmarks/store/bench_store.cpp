@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "core/error.hpp"
 #include "core/hash.hpp"
@@ -97,19 +98,47 @@ void compare(Workload& workload, double seconds, std::string name, Value&& figur
   print({name, value.median(), "rows/s", limit_name, limit_value.median(), target});
 }
 
-/// Batches of ids that no table has seen; means, because splits of the index and evictions come in
-/// lumps.
-void compare_inserts(Workload& workload, double seconds, std::string name, store::Table& table,
-                     std::int64_t first, std::int64_t most, double target) {
+/// Batches of ids that no table has seen, beside writes to `limit` at the places of `next_places`.
+/// Means, because splits of the index and evictions come in lumps.
+template <class NextPlaces>
+void compare_inserts(Workload& w, double seconds, std::string name, store::Table& table,
+                     std::uint64_t next_id, std::int64_t most, std::string limit_name,
+                     PlainRows& limit, NextPlaces&& next_places, double target) {
   Rate value, limit_value;
-  auto next = static_cast<std::uint64_t>(first);
-  for (std::int64_t n = 0; n < most && value.total() < seconds; n += kBatch) {
-    workload.draw();
-    for (FeatureId& id : workload.ids) id = FeatureId{mix(next++)};
-    value.time([&] { table.lookup(workload.ids, store::Missing::insert, workload.values.data()); });
-    limit_value.time([&] { workload.plain.write(workload.places, workload.gradients.data()); });
+  for (std::int64_t n = 0; n + static_cast<std::int64_t>(kBatch) <= most; n += kBatch) {
+    if (value.total() > seconds) break;
+    next_places();
+    for (FeatureId& id : w.ids) id = FeatureId{mix(next_id++)};
+    value.time([&] { table.lookup(w.ids, store::Missing::insert, w.values.data()); });
+    limit_value.time([&] { limit.write(w.places, w.gradients.data()); });
   }
-  print({name, value.mean(), "rows/s", "plain-write", limit_value.mean(), target});
+  print(
+      {std::move(name), value.mean(), "rows/s", std::move(limit_name), limit_value.mean(), target});
+}
+
+/// A table that grows, beside memory that is as new: both wait for the system's pages.
+void compare_growth(Workload& w, double seconds) {
+  store::Table growing(TableId{1}, w.config, 1);
+  const std::int64_t rows = w.plain.rows() / 2;
+  PlainRows fresh(rows, w.plain.stride(), w.config.dim, false);
+  std::uint32_t next = 0;
+  compare_inserts(
+      w, seconds, "store-insert", growing, 0, rows, "plain-write-new-memory", fresh,
+      [&] { std::generate(w.places.begin(), w.places.end(), [&] { return next++; }); }, 0.4);
+}
+
+/// A full table, an eighth of the memory large, beside writes at random.
+void compare_evictions(Workload& w, double seconds) {
+  const auto capacity = std::max<std::int64_t>(w.plain.rows() / 8, 2 * kBatch);
+  store::Table full(TableId{2}, table_config(w.config.dim, w.config.optimizer, capacity), 1);
+  std::uint64_t next = 0;
+  while (full.statistics().evicted == 0) {
+    for (FeatureId& id : w.ids) id = FeatureId{mix(next++)};
+    full.lookup(w.ids, store::Missing::insert, w.values.data());
+  }
+  compare_inserts(
+      w, seconds, "store-insert-and-evict", full, next, 64 * capacity, "plain-write", w.plain,
+      [&] { w.draw(); }, 0.4);
 }
 
 void run(const Options& options) {
@@ -137,19 +166,8 @@ void run(const Options& options) {
       w, options.seconds, "store-update", [&] { w.table.apply(w.ids, w.gradients.data(), {}); },
       "plain-read-write", [&] { w.plain.add(w.places, w.gradients.data()); }, 0.7);
 
-  store::Table growing(TableId{1}, config, 1);
-  compare_inserts(w, options.seconds, "store-insert", growing, 0, rows / 2, 0.4);
-  // A table of an eighth of the memory, full from the start.
-  const std::int64_t capacity = std::max<std::int64_t>(rows / 8, 2 * kBatch);
-  store::Table full(TableId{2}, table_config(options.dim, config.optimizer, capacity), 1);
-  std::vector<FeatureId> ids(kBatch);
-  std::uint64_t next = 0;
-  while (full.statistics().evicted == 0) {
-    for (FeatureId& id : ids) id = FeatureId{mix(next++)};
-    full.lookup(ids, store::Missing::insert, w.values.data());
-  }
-  compare_inserts(w, options.seconds, "store-insert-and-evict", full,
-                  static_cast<std::int64_t>(next), 8 * rows, 0.4);
+  compare_growth(w, options.seconds);
+  compare_evictions(w, options.seconds);
 }
 
 }  // namespace

@@ -10,7 +10,7 @@
 
 namespace satrap::bench {
 
-PlainRows::PlainRows(std::int64_t rows, std::size_t stride, std::int64_t dim)
+PlainRows::PlainRows(std::int64_t rows, std::size_t stride, std::int64_t dim, bool touched)
     : rows_(rows),
       stride_(stride),
       dim_(static_cast<std::size_t>(dim)),
@@ -19,7 +19,7 @@ PlainRows::PlainRows(std::int64_t rows, std::size_t stride, std::int64_t dim)
   if (memory == MAP_FAILED) throw std::bad_alloc();
   madvise(memory, bytes_, MADV_HUGEPAGE);
   memory_ = static_cast<std::byte*>(memory);
-  for (std::size_t i = 0; i < bytes_; i += 4096) memory_[i] = std::byte{1};
+  for (std::size_t i = 0; touched && i < bytes_; i += 4096) memory_[i] = std::byte{1};
 }
 
 PlainRows::~PlainRows() {

@@ -18,7 +18,8 @@ inline constexpr std::size_t kBatch = 4096;
 /// the start of a row.
 class PlainRows {
  public:
-  PlainRows(std::int64_t rows, std::size_t stride, std::int64_t dim);
+  /// `touched`: whether all of the memory has been written to already.
+  PlainRows(std::int64_t rows, std::size_t stride, std::int64_t dim, bool touched = true);
   ~PlainRows();
   PlainRows(const PlainRows&) = delete;
   PlainRows& operator=(const PlainRows&) = delete;
@@ -31,6 +32,7 @@ class PlainRows {
   void write(std::span<const std::uint32_t> places, const float* values);
 
   std::int64_t rows() const noexcept { return rows_; }
+  std::size_t stride() const noexcept { return stride_; }
 
  private:
   template <class Visit>

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "core/hash.hpp"
@@ -260,9 +261,17 @@ void Index::visit_group(std::span<const FeatureId> ids, std::size_t row_bytes,
     entry.bucket = goes_on ? next_bucket(entry.bucket) : entry.bucket;
     prefetch_line(entry.bucket);
   }
-  for (std::size_t k = 0; k < n_elsewhere; ++k) {
-    Entry& entry = likely[elsewhere[k]];
-    fetch_row(entry, match(*entry.bucket, fingerprint(hashes[elsewhere[k]])));
+  for (int probe = 0; n_elsewhere > 0 && probe < 4; ++probe) {
+    const std::size_t n = std::exchange(n_elsewhere, 0);
+    for (std::size_t k = 0; k < n; ++k) {
+      Entry& entry = likely[elsewhere[k]];
+      const unsigned matches = match(*entry.bucket, fingerprint(hashes[elsewhere[k]]));
+      fetch_row(entry, matches);
+      if (matches != 0 || entry.bucket->overflow == 0) continue;
+      elsewhere[n_elsewhere++] = elsewhere[k];
+      entry.bucket = next_bucket(entry.bucket);
+      prefetch_line(entry.bucket);
+    }
   }
   for (std::size_t i = 0; i < ids.size(); ++i) {
     // A visit before this one may have moved the entry: what the place holds now decides.
