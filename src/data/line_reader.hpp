@@ -40,9 +40,9 @@ class LineReader {
   using OnHeader = std::function<void(std::string_view line, const std::string& where)>;
 
   struct Options {
-    std::string comment;   ///< Lines that start with this are passed over; empty: none.
-    OnHeader on_header;    ///< If set, the first row of each file is its header and goes here.
-    std::stop_token stop;  ///< Once asked to stop, there are no more rows.
+    std::string comment;        ///< Lines that start with this are passed over; empty: none.
+    OnHeader on_header;         ///< If set, the first row of each file is its header and goes here.
+    std::stop_token stop = {};  ///< Once asked to stop, there are no more rows.
   };
 
   LineReader(std::vector<std::string> files, Options options);
