@@ -95,7 +95,7 @@ class EndToEnd {
       for (Way& way : ways_) way.rates.push_back(train(way));
     }
     const double hybrid = median(ways_[0].rates);
-    print({ways_[0].name, hybrid, "samples/s", "matrix-products", median(limit), 0.5});
+    print({ways_[0].name, hybrid, "samples/s", "matrix-products", median(limit), 0.7});
     for (std::size_t i = 1; i < ways_.size(); ++i) {
       print({ways_[i].name, median(ways_[i].rates), "samples/s", ways_[0].name, hybrid, {}});
     }

@@ -83,6 +83,9 @@ void Report::on_step(const trainer::StepReport& step) {
     // It had to wait for data, memory and the other ranks, and tells nothing of the speed.
     interval_ = {};
     last_line_ = Clock::now();
+    summary_.start_seconds = std::chrono::duration<double>(last_line_ - started_).count();
+  } else {
+    summary_.timed_samples += step.samples;
   }
   const std::chrono::duration<double> since = Clock::now() - last_line_;
   if (since.count() >= config_.job.progress_interval) progress(step);
@@ -156,7 +159,7 @@ void Report::finish(const trainer::Trainer& trainer, ExitCode code) {
   summary_.total_samples = trainer.samples();
   summary_.code = code;
   summary_.seconds = std::chrono::duration<double>(Clock::now() - started_).count();
-  summary_.training_seconds = summary_.seconds - paused_seconds_;
+  summary_.training_seconds = summary_.seconds - summary_.start_seconds - paused_seconds_;
   summary_.max_staleness = trainer.max_staleness();
   summary_.tables = trainer.tables();
   const nlohmann::json json = to_json(summary_, config_);

@@ -57,7 +57,7 @@ std::string evaluation_lines(const metrics::Evaluation& evaluation) {
 }  // namespace
 
 double Summary::samples_per_second() const noexcept {
-  return training_seconds > 0 ? static_cast<double>(samples) / training_seconds : 0;
+  return training_seconds > 0 ? static_cast<double>(timed_samples) / training_seconds : 0;
 }
 
 json to_json(const metrics::Evaluation& evaluation) {
@@ -80,6 +80,7 @@ json to_json(const Summary& summary, const config::Config& config) {
           {"total_samples", summary.total_samples},
           {"samples", summary.samples},
           {"seconds", summary.seconds},
+          {"start_seconds", summary.start_seconds},
           {"training_seconds", summary.training_seconds},
           {"samples_per_second", summary.samples_per_second()},
           {"last_loss", summary.last_loss},

@@ -22,7 +22,9 @@ struct Summary {
   std::int64_t total_samples = 0;  ///< Since the first step of the run.
   std::int64_t samples = 0;        ///< Of this process, as all below.
   double seconds = 0;
-  double training_seconds = 0;  ///< Without evaluations and checkpoints.
+  double start_seconds = 0;        ///< Until the first step was done, which waits for all else.
+  double training_seconds = 0;     ///< Behind that, without evaluations and checkpoints.
+  std::int64_t timed_samples = 0;  ///< Of training_seconds.
   double last_loss = 0;
   double max_staleness = 0;
   std::int64_t skipped_steps = 0;
@@ -30,7 +32,7 @@ struct Summary {
   std::vector<store::TableStatistics> tables;  ///< Over all servers, in the order of the config.
   std::optional<metrics::Evaluation> evaluation;
 
-  double samples_per_second() const noexcept;
+  double samples_per_second() const noexcept;  ///< 0 if there was but one step.
 };
 
 nlohmann::json to_json(const metrics::Evaluation& evaluation);
