@@ -45,6 +45,10 @@ struct DenseState {
 /// Where the files of step `step` are written: <root>/step-<N>.tmp.
 std::filesystem::path temporary_directory(const std::filesystem::path& root, Step step);
 
+/// Removes the unfinished saves of jobs that died under `root`, which exists: they may fill the
+/// disk so far that the next job cannot start. Touches no checkpoint that can be read.
+void remove_unfinished(const std::filesystem::path& root);
+
 /// Makes that directory, empty, and returns its path. Removes what jobs that died left under
 /// `root`: one job at a time writes there.
 std::filesystem::path begin_save(const std::filesystem::path& root, Step step);

@@ -1,6 +1,7 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <string_view>
 #include <vector>
 
 #include "checkpoint/checkpoint.hpp"
@@ -28,22 +29,32 @@ auto change(const fs::path& root, Action action) {
   }
 }
 
+/// The directories step-<N><extension> under `root`.
+std::vector<fs::path> rests(const fs::path& root, std::string_view extension) {
+  std::vector<fs::path> found;
+  for (const auto& entry : fs::directory_iterator(root)) {
+    const auto& path = entry.path();
+    const bool of_a_step = path.stem().string().rfind("step-", 0) == 0;
+    if (of_a_step && path.extension() == extension && entry.is_directory()) found.push_back(path);
+  }
+  return found;
+}
+
+void remove_unfinished_in(const fs::path& root) {
+  for (const auto& rest : rests(root, ".tmp")) fs::remove_all(rest);
+}
+
 /// Clears up after a job that died: removes unfinished checkpoints, and those that were to be
 /// replaced get their name back if nothing else has it.
 void tidy(const fs::path& root) {
-  std::vector<fs::path> rests;
-  for (const auto& entry : fs::directory_iterator(root)) {
-    const auto extension = entry.path().extension();
-    if (entry.path().stem().string().rfind("step-", 0) != 0 || !entry.is_directory()) continue;
-    if (extension == ".tmp" || extension == ".old") rests.push_back(entry.path());
-  }
-  for (const auto& rest : rests) {
+  remove_unfinished_in(root);
+  for (const auto& rest : rests(root, ".old")) {
     fs::path directory = rest;
     directory.replace_extension();
-    if (rest.extension() == ".old" && !fs::exists(directory)) {
-      fs::rename(rest, directory);
-    } else {
+    if (fs::exists(directory)) {
       fs::remove_all(rest);
+    } else {
+      fs::rename(rest, directory);
     }
   }
 }
@@ -94,6 +105,10 @@ void discard(const fs::path& root, Step step) {
 }
 
 }  // namespace
+
+void remove_unfinished(const fs::path& root) {
+  change(root, [&] { remove_unfinished_in(root); });
+}
 
 fs::path begin_save(const fs::path& root, Step step) {
   return change(root, [&] {

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <thread>
 
+#include "checkpoint/checkpoint.hpp"
 #include "comm/mpi/communicator.hpp"
 #include "comm/mpi/environment.hpp"
 #include "comm/ring/fabric.hpp"
@@ -114,7 +115,10 @@ ExitCode run_on(const comm::Communicator& world, const Request& request,
       std::fputs(plan(config, cast, start).c_str(), stdout);
     } else {
       lock = directory.create();
-      if (!evaluate_only) directory.write_config(config);
+      if (!evaluate_only) {
+        checkpoint::remove_unfinished(directory.checkpoints());  // makes room for what follows
+        directory.write_config(config);
+      }
     }
     return to_text(start);
   });

@@ -67,6 +67,17 @@ TEST(Resume, OfAFinishedRunEvaluatesAgainAndTrainsNothing) {
   EXPECT_EQ(after.at("evaluation"), before.at("evaluation"));
 }
 
+/// What a job left that died in a save may be all that fills the disk.
+TEST(Resume, TheStartRemovesUnfinishedSaves) {
+  const Scratch scratch;
+  make_data(scratch, 2'000, 1'000);
+  const auto rest = scratch / "run/checkpoints/step-7.tmp";
+  std::filesystem::create_directories(rest);
+  const auto job = run(mpirun(2, {"train", small_config(scratch), "--checkpoint.at_end=false"}));
+  ASSERT_EQ(job.code, 0) << job.output;
+  EXPECT_FALSE(std::filesystem::exists(rest));
+}
+
 TEST(Resume, WithAnotherNumberOfServersKeepsEveryRow) {
   const Scratch scratch;
   make_data(scratch, 2'000, 1'000);

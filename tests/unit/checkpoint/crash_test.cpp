@@ -71,6 +71,15 @@ TEST_F(Crash, TheRestOfAnEarlierTryIsRemoved) {
   EXPECT_THAT(names_in(root()), testing::ElementsAre("step-4.tmp"));
 }
 
+TEST_F(Crash, RemovingUnfinishedSavesLeavesEveryCheckpoint) {
+  fs::rename(save(root(), 1, old_), directory("step-1.old"));
+  fs::create_directory(directory("step-2.tmp"));
+  write_file_atomically(directory("step-2.tmp") / "server-0.h5", "rest");
+  remove_unfinished(root());
+  EXPECT_THAT(names_in(root()), testing::ElementsAre("manifest.json", "step-1.old"));
+  expect_newest(directory("step-1.old"), old_);
+}
+
 /// Saving a step again, as a job does that starts anew in the same run directory: where it may die
 /// while the directories change names.
 TEST_F(Crash, WhileAStepIsReplaced) {
