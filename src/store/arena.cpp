@@ -45,8 +45,9 @@ void Arena::map_chunk() {
         "limit the table's capacity, use more servers or machines with more memory");
   }
   mappings_.push_back({address, bytes});
-  // Advice only: without huge pages the table works, more slowly.
-  madvise(address, bytes, MADV_HUGEPAGE);
+  // Advice only: without huge pages the table works, more slowly. A small table, which has a block
+  // of rows and one of index, takes the few pages that it touches instead.
+  if (bytes_ >= static_cast<std::int64_t>(2 * kBlockBytes)) madvise(address, bytes, MADV_HUGEPAGE);
   const auto start = reinterpret_cast<std::uintptr_t>(address);
   free_ = reinterpret_cast<std::byte*>((start + kBlockBytes - 1) / kBlockBytes * kBlockBytes);
   end_ = free_ + chunk;

@@ -133,10 +133,13 @@ TEST(Memory, PeakWhileGrowing) {
   };
   Table table(TableId{0}, table_config(4, config::Optimizer::sgd), 1);
   std::vector<float> out(4 * 20'000);
+  std::vector<FeatureId> ids(20'000);
   const std::int64_t before = resident();
   std::int64_t peak = 0;
-  for (std::uint64_t first = 0; first < 2'000'000; first += 20'000) {
-    table.lookup(id_range(first, 20'000), Missing::insert, out.data());
+  std::uint64_t next = 0;
+  for (int batch = 0; batch < 100; ++batch) {
+    for (FeatureId& id : ids) id = FeatureId{next++};
+    table.lookup(ids, Missing::insert, out.data());
     peak = std::max(peak, resident() - before);
   }
   const auto steady = table.statistics().bytes;
