@@ -32,10 +32,10 @@ namespace {
 namespace fs = std::filesystem;
 
 struct Options {
-  std::string satrap;   ///< The program.
-  std::string config;   ///< Of the job, without files and roles.
-  std::string scratch;  ///< Directory for data and run; made if it is not there.
-  std::int64_t samples = 300'000;
+  std::string satrap;              ///< The program.
+  std::string config;              ///< Of the job, without files and roles.
+  std::string scratch;             ///< Directory for data and run; made if it is not there.
+  std::int64_t samples = 204'800;  ///< 100 steps
   int repetitions = 3;
 };
 
