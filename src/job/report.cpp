@@ -38,7 +38,7 @@ Report::Report(const config::Config& config, const RunDirectory& directory, cons
       log_(directory.metrics(), evaluate_only ? std::nullopt : std::optional(start.step)) {
   say(heading(config));
   if (start.checkpoint) {
-    say(fmt::format("{} step {} from {}", evaluate_only ? "evaluating" : "going on behind",
+    say(fmt::format("{} step {} from {}", evaluate_only ? "evaluating" : "going on after",
                     start.step, start.checkpoint->string()));
   }
 }
@@ -166,6 +166,9 @@ void Report::finish(const trainer::Trainer& trainer, ExitCode code) {
   log_.write(json);
   log_.flush();
   write_file_atomically(summary_path_, json.dump(2) + "\n");
+  if (summary_path_ == directory_.summary() && summary_.samples == 0) {
+    say("nothing was left to train: train.epochs or train.steps were done before");
+  }
   say(to_text(summary_, directory_.root()));
 }
 

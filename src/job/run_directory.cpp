@@ -10,6 +10,7 @@
 #include "checkpoint/checkpoint.hpp"
 #include "core/error.hpp"
 #include "core/file.hpp"
+#include "core/log.hpp"
 
 namespace satrap::job {
 
@@ -91,6 +92,36 @@ std::optional<std::filesystem::path> choose_checkpoint(const config::Config& con
 
 }  // namespace
 
+namespace {
+
+/// In the middle of an epoch a position means the samples before it in that order: other files or
+/// another order repeat some and skip others. Legal (the old files may be gone), but not in
+/// silence.
+void warn_of_other_order(const config::Config& config, const checkpoint::CheckpointInfo& info) {
+  if (info.position.sample == 0) return;
+  config::DataConfig then;
+  try {
+    then = config::resolve(config::parse_ini(info.config_ini, "the checkpoint's config"),
+                           config::Files::skip)
+               .data;
+  } catch (const Error&) {
+    return;  // Of another version of Satrap: there is nothing to compare.
+  }
+  const config::DataConfig& now = config.data;
+  if (then.train == now.train && then.shuffle == now.shuffle &&
+      then.shuffle_window == now.shuffle_window) {
+    return;
+  }
+  spdlog::warn(
+      "data.train, data.shuffle or data.shuffle_window is not what step {} was trained with: "
+      "sample {} of "
+      "epoch {} is counted in the new order, so that this epoch repeats some samples and skips "
+      "others",
+      info.step, info.position.sample, info.position.epoch + 1);
+}
+
+}  // namespace
+
 Start find_start(const config::Config& config, const RunDirectory& directory, bool evaluate_only) {
   Start start;
   start.checkpoint = choose_checkpoint(config, directory, evaluate_only);
@@ -107,6 +138,7 @@ Start find_start(const config::Config& config, const RunDirectory& directory, bo
                       "rows, sample order and weights follow from the seed",
                       "use the same seed, or another job.run_dir for a new run");
   }
+  if (!evaluate_only) warn_of_other_order(config, info);
   start.step = info.step;
   start.position = info.position;
   return start;

@@ -87,6 +87,20 @@ TEST(Resume, WithAnotherNumberOfServersKeepsEveryRow) {
   ASSERT_EQ(eval.code, 0) << eval.output;
 }
 
+TEST(Resume, InMidEpochWithAnotherOrderIsTold) {
+  const Scratch scratch;
+  make_data(scratch, 2'000, 1'000);
+  const auto first = run(mpirun(2, {"train", small_config(scratch), "--train.steps=3"}));
+  ASSERT_EQ(first.code, 0) << first.output;
+  EXPECT_EQ(first.output.find("warning"), std::string::npos) << first.output;
+  const auto again = run(mpirun(2, {"train", small_config(scratch), "--train.steps=5"}));
+  EXPECT_EQ(again.output.find("warning"), std::string::npos) << again.output;
+  const auto other = run(
+      mpirun(2, {"train", small_config(scratch), "--train.steps=7", "--data.shuffle_window=500"}));
+  ASSERT_EQ(other.code, 0) << other.output;
+  EXPECT_NE(other.output.find("data.shuffle_window"), std::string::npos) << other.output;
+}
+
 TEST(Resume, NeverRefusesADirectoryWithCheckpoints) {
   const Scratch scratch;
   make_data(scratch, 2'000, 1'000);
