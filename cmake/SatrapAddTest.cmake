@@ -34,7 +34,7 @@ function(satrap_add_test)
   target_link_libraries(${test} PRIVATE satrap::compiler ${arg_LINK} GTest::gtest GTest::gmock)
   target_include_directories(${test} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
   # GoogleTest's macros take long to optimise, and no test is held up by its own code.
-  target_compile_options(${test} PRIVATE $<$<CONFIG:Release>:-O1>)
+  target_compile_options(${test} PRIVATE $<$<CONFIG:Release>:-Og>)
   if(kind STREQUAL unit)
     add_dependencies(unit_tests ${test})
   endif()

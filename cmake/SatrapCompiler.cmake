@@ -16,7 +16,7 @@ endif()
 
 if(SATRAP_SANITIZE)
   set(sanitize -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer)
-  target_compile_options(satrap_compiler INTERFACE ${sanitize} -O1)
+  target_compile_options(satrap_compiler INTERFACE ${sanitize} -Og -g1)
   target_link_options(satrap_compiler INTERFACE ${sanitize})
 endif()
 
