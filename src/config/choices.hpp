@@ -41,14 +41,35 @@ struct Spellings<Pooling> {
   static constexpr Spelling<Pooling> all[] = {{Pooling::sum, "sum"}, {Pooling::mean, "mean"}};
 };
 
-enum class Optimizer { sgd, adagrad, rowwise_adagrad, adam };
+enum class Optimizer { sgd, adagrad, rowwise_adagrad, adam, rowwise_adam, ftrl, lamb };
 
 template <>
 struct Spellings<Optimizer> {
   static constexpr Spelling<Optimizer> all[] = {{Optimizer::sgd, "sgd"},
                                                 {Optimizer::adagrad, "adagrad"},
                                                 {Optimizer::rowwise_adagrad, "rowwise_adagrad"},
-                                                {Optimizer::adam, "adam"}};
+                                                {Optimizer::adam, "adam"},
+                                                {Optimizer::rowwise_adam, "rowwise_adam"},
+                                                {Optimizer::ftrl, "ftrl"},
+                                                {Optimizer::lamb, "lamb"}};
+};
+
+enum class Storage { fp32, fp16, bf16, int8 };
+
+template <>
+struct Spellings<Storage> {
+  static constexpr Spelling<Storage> all[] = {{Storage::fp32, "fp32"},
+                                              {Storage::fp16, "fp16"},
+                                              {Storage::bf16, "bf16"},
+                                              {Storage::int8, "int8"}};
+};
+
+enum class Rounding { stochastic, nearest };
+
+template <>
+struct Spellings<Rounding> {
+  static constexpr Spelling<Rounding> all[] = {{Rounding::stochastic, "stochastic"},
+                                               {Rounding::nearest, "nearest"}};
 };
 
 enum class BiasCorrection { row, global };
@@ -59,11 +80,22 @@ struct Spellings<BiasCorrection> {
                                                      {BiasCorrection::global, "global"}};
 };
 
-enum class Eviction { none, lru };
+enum class Eviction { none, lru, lfu, ttl };
 
 template <>
 struct Spellings<Eviction> {
-  static constexpr Spelling<Eviction> all[] = {{Eviction::none, "none"}, {Eviction::lru, "lru"}};
+  static constexpr Spelling<Eviction> all[] = {{Eviction::none, "none"},
+                                               {Eviction::lru, "lru"},
+                                               {Eviction::lfu, "lfu"},
+                                               {Eviction::ttl, "ttl"}};
+};
+
+enum class NotAdmitted { zeros, shared_row };
+
+template <>
+struct Spellings<NotAdmitted> {
+  static constexpr Spelling<NotAdmitted> all[] = {{NotAdmitted::zeros, "zeros"},
+                                                  {NotAdmitted::shared_row, "shared_row"}};
 };
 
 enum class Model { dlrm, ffnn };

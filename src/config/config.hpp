@@ -140,12 +140,48 @@ struct TableConfig {
   double initial_accumulator = 0.0;
   double weight_decay = 0.0;
   BiasCorrection bias_correction = BiasCorrection::row;
+  /// FTRL.
+  double beta = 1.0;
+  double l1 = 0.0;
+  double l2 = 0.0;
+  /// Largest L2 norm of a row's gradient; 0: any.
+  double clip_norm = 0.0;
+  /// Weights are kept in [-weight_bound, weight_bound]; 0: not.
+  double weight_bound = 0.0;
   /// New rows are uniform in [-init_range, init_range).
   double init_range = 0.01;
+
+  Storage storage = Storage::fp32;
+  /// From the fp32 result of an update to the storage type.
+  Rounding rounding = Rounding::stochastic;
+  Storage moments = Storage::fp32;  ///< Adam's: fp32 or bf16
+
   /// Rows over all servers; 0: as many as memory holds.
   std::int64_t capacity = 0;
-  /// What happens when a table is full: lru evicts, none stops the job.
+  /// The same in bytes, index and admission included.
+  std::int64_t capacity_bytes = 0;
+  /// What happens when a table is full; none stops the job.
   Eviction eviction = Eviction::lru;
+  /// eviction = ttl: steps after which an unused row goes.
+  std::int64_t ttl = 0;
+  /// eviction = lfu: steps after which uses count half; 0: they count for ever.
+  std::int64_t half_life = 0;
+
+  /// The appearance that earns an id its row.
+  std::int64_t admit_after = 1;
+  /// Ids per server and table whose appearances are remembered; 0: as many as the capacity.
+  std::int64_t admission_window = 0;
+  /// The share of all ids that may have rows.
+  double admit_share = 1.0;
+  NotAdmitted not_admitted = NotAdmitted::zeros;
+
+  /// Hash stack: an id is the sum of this many hashed rows; 0: it has a row of its own.
+  std::int64_t hash_rows = 0;
+  /// Rows that each hash chooses from.
+  std::int64_t hash_buckets = 0;
+
+  /// Rows whose sum an id is.
+  std::int64_t rows_per_id() const noexcept { return hash_rows > 0 ? hash_rows : 1; }
 
   friend bool operator==(const TableConfig&, const TableConfig&) = default;
 };
@@ -202,6 +238,10 @@ struct Config {
   std::int64_t dense_features() const;
   /// The index into `tables` of the table of slots[slot].
   std::size_t table_of_slot(std::size_t slot) const;
+  /// How many slots look up in tables[table].
+  std::int64_t slots_of_table(std::size_t table) const;
+  /// The rows of tables[table] that a batch of `samples` needs at most, with one id per slot.
+  std::int64_t most_rows(std::size_t table, std::int64_t samples) const;
 
   friend bool operator==(const Config&, const Config&) = default;
 };

@@ -32,7 +32,8 @@ struct SampleBatch {
   std::int64_t size() const noexcept { return static_cast<std::int64_t>(labels.size()); }
 };
 
-/// The distinct ids of one table in a batch, grouped by the server that owns them.
+/// The distinct ids of one table in a batch, grouped by the server that owns them. With a hash
+/// stack they are the ids of its rows (hash_stack.hpp).
 ///
 ///     unique   | ids of server 0 | ids of server 1 | ... |
 ///     server_begin[0] = 0        [1]               [2]   [servers] = unique.size()
@@ -42,7 +43,8 @@ struct TableIds {
 };
 
 /// Which unique row each id of a slot is: the ids of sample i are rows indices[offsets[i]] up to
-/// indices[offsets[i + 1]] of the slot's table.
+/// indices[offsets[i + 1]] of the slot's table. With a hash stack an id is hash_rows of them, one
+/// behind the other.
 struct SlotRows {
   std::vector<std::uint32_t> indices;
   std::vector<std::uint32_t> offsets;  ///< [n + 1]

@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <bit>
 #include <limits>
+#include <optional>
 #include <span>
 #include <utility>
 
 #include "core/error.hpp"
+#include "data/hash_stack.hpp"
 
 namespace satrap::data {
 
@@ -63,6 +65,14 @@ class IdNumbering {
   std::vector<FeatureId> ids_;
 };
 
+void check_fits(std::size_t rows) {
+  constexpr std::size_t kMost = std::numeric_limits<std::uint32_t>::max();
+  if (rows <= kMost) return;
+  throw ConfigError(fmt::format("a slot's part of a batch takes {} rows", rows),
+                    fmt::format("at most {} can be told apart", kMost),
+                    "lower train.global_batch or the table's hash_rows");
+}
+
 }  // namespace
 
 class Deduplicator::Impl {
@@ -73,6 +83,10 @@ class Deduplicator::Impl {
         servers_(static_cast<std::size_t>(placement.servers())) {
     for (std::size_t slot = 0; slot < slots_; ++slot) {
       slots_of_table_[config.table_of_slot(slot)].push_back(slot);
+    }
+    for (std::size_t t = 0; t < config.tables.size(); ++t) {
+      stacks_.emplace_back();
+      if (config.tables[t].hash_rows > 0) stacks_[t].emplace(TableId(t), config.tables[t]);
     }
     for (std::uint32_t shard = 0; shard < placement.virtual_shards(); ++shard) {
       server_of_shard_.push_back(static_cast<std::uint32_t>(raw(placement.server_of_shard(shard))));
@@ -88,7 +102,8 @@ class Deduplicator::Impl {
     out.tables.resize(slots_of_table_.size());
     for (std::size_t t = 0; t < out.tables.size(); ++t) {
       number_ids(slots_of_table_[t], samples, out);
-      group_by_server(TableId(t), out.tables[t]);
+      if (stacks_[t]) number_rows(*stacks_[t], slots_of_table_[t], out);
+      group_by_server(TableId(t), stacks_[t] ? rows_.ids() : ids_.ids(), out.tables[t]);
       for (const std::size_t slot : slots_of_table_[t]) {
         for (std::uint32_t& index : out.slots[slot].indices) index = place_of_[index];
       }
@@ -99,7 +114,7 @@ class Deduplicator::Impl {
   void number_ids(const std::vector<std::size_t>& slots, SampleBatch& samples, IdBatch& out) {
     std::size_t total = 0;
     for (const std::size_t slot : slots) total += samples.slots[slot].ids.size();
-    numbering_.restart(total);
+    ids_.restart(total);
     for (const std::size_t slot : slots) {
       const std::vector<FeatureId>& ids = samples.slots[slot].ids;
       SlotRows& rows = out.slots[slot];
@@ -107,15 +122,35 @@ class Deduplicator::Impl {
       rows.indices.resize(ids.size());
       constexpr std::size_t kAhead = 8;
       for (std::size_t i = 0; i < ids.size(); ++i) {
-        if (i + kAhead < ids.size()) numbering_.prefetch(ids[i + kAhead]);
-        rows.indices[i] = numbering_.number_of(ids[i]);
+        if (i + kAhead < ids.size()) ids_.prefetch(ids[i + kAhead]);
+        rows.indices[i] = ids_.number_of(ids[i]);
       }
     }
   }
 
-  /// A stable counting sort of the numbered ids by owner; place_of_ maps number to place.
-  void group_by_server(TableId table, TableIds& out) {
-    const std::span<const FeatureId> ids = numbering_.ids();
+  /// Puts the numbers of its r rows in the place of each id's number. An id is hashed once.
+  void number_rows(const HashStack& stack, const std::vector<std::size_t>& slots, IdBatch& out) {
+    const std::size_t r = stack.rows_per_id();
+    rows_.restart(r * ids_.ids().size());
+    rows_of_.clear();
+    for (const FeatureId id : ids_.ids()) {
+      stack.for_each_row(id, [&](FeatureId row) { rows_of_.push_back(rows_.number_of(row)); });
+    }
+    for (const std::size_t slot : slots) {
+      auto& [indices, offsets] = out.slots[slot];
+      check_fits(r * indices.size());
+      id_numbers_.swap(indices);
+      indices.clear();
+      for (const std::size_t id : id_numbers_) {
+        const auto first = rows_of_.begin() + static_cast<std::ptrdiff_t>(r * id);
+        indices.insert(indices.end(), first, first + static_cast<std::ptrdiff_t>(r));
+      }
+      for (std::uint32_t& offset : offsets) offset *= static_cast<std::uint32_t>(r);
+    }
+  }
+
+  /// A stable counting sort of numbered ids by owner; place_of_ maps number to place.
+  void group_by_server(TableId table, std::span<const FeatureId> ids, TableIds& out) {
     server_of_.resize(ids.size());
     place_of_.resize(ids.size());
     out.unique.resize(ids.size());
@@ -137,9 +172,13 @@ class Deduplicator::Impl {
   std::size_t slots_;
   std::size_t servers_;
   std::vector<std::uint32_t> server_of_shard_;
+  std::vector<std::optional<HashStack>> stacks_;  // [tables]
 
   // Scratch of one table, reused by the next so that it stays in the cache.
-  IdNumbering numbering_;
+  IdNumbering ids_;
+  IdNumbering rows_;                       // of a hash stack
+  std::vector<std::uint32_t> rows_of_;     // [distinct ids, r]
+  std::vector<std::uint32_t> id_numbers_;  // of a slot
   std::vector<std::uint32_t> server_of_;
   std::vector<std::uint32_t> place_of_;
   std::vector<std::uint32_t> next_;

@@ -26,20 +26,27 @@ std::int64_t ring_memory(const config::Config& config, std::size_t peers) {
   return 2 * config.transport.ring_bytes * static_cast<std::int64_t>(peers);
 }
 
+/// What a table can grow to; 0: there is no limit.
+std::int64_t most_rows(const config::TableConfig& table) {
+  const std::int64_t hashed = table.hash_rows * table.hash_buckets;
+  if (table.capacity == 0 || hashed == 0) return std::max(table.capacity, hashed);
+  return std::min(table.capacity, hashed);
+}
+
 std::string table_lines(const config::Config& config) {
   std::string text = "tables\n";
   std::int64_t total = 0;
   bool bounded = true;
   for (const auto& table : config.tables) {
     const std::int64_t row = store::Table::bytes_per_row(table);
-    const bool limited = table.capacity > 0;
+    const std::int64_t most = most_rows(table);
+    const bool limited = most > 0;
     bounded &= limited;
-    total += table.capacity * row;
-    text += fmt::format(
-        "  {:<16} dim {:<4} {:<16} {:>5} bytes per row  {}\n", table.name, table.dim,
-        config::name_of(table.optimizer), row,
-        limited ? fmt::format("{} rows, {}", table.capacity, bytes(table.capacity * row))
-                : std::string("grows with the ids"));
+    total += most * row;
+    text += fmt::format("  {:<16} dim {:<4} {:<16} {:>5} bytes per row  {}\n", table.name,
+                        table.dim, config::name_of(table.optimizer), row,
+                        limited ? fmt::format("{} rows, {}", most, bytes(most * row))
+                                : std::string("grows with the ids"));
   }
   const std::int64_t per_server = total / config.roles.servers;
   text += fmt::format("  per server       {}{}\n", bytes(per_server),

@@ -125,12 +125,12 @@ class ComputeThread {
 std::int64_t slot_bytes(const config::Config& config) {
   const std::int64_t limit = worker::in_flight_limit(config);
   if (config.transport.reply_bytes > 0) return config.transport.reply_bytes / limit / 64 * 64;
-  // One id per slot and sample, and each table's padding to 64 bytes.
+  // The rows of one id per slot and sample, and each table's padding to 64 bytes.
   const std::int64_t largest = std::max(config.train.global_batch, config.train.eval_batch);
   const std::int64_t local = largest / config.roles.trainers + 1;
   std::int64_t floats = 16 * static_cast<std::int64_t>(config.tables.size());
-  for (std::size_t s = 0; s < config.slots.size(); ++s) {
-    floats += local * config.tables[config.table_of_slot(s)].dim;
+  for (std::size_t t = 0; t < config.tables.size(); ++t) {
+    floats += config.most_rows(t, local) * config.tables[t].dim;
   }
   return (floats * static_cast<std::int64_t>(sizeof(float)) + 63) / 64 * 64;
 }

@@ -107,11 +107,11 @@ std::unique_ptr<DenseOptimizer> make_optimizer(const config::DenseOptimizerConfi
       return std::make_unique<Adagrad>(config, parameters);
     case config::Optimizer::adam:
       return std::make_unique<Adam>(config, parameters);
-    case config::Optimizer::rowwise_adagrad:
-      break;
+    default:
+      throw ConfigError(
+          fmt::format("dense_optimizer.kind = {} has no dense form", config::name_of(config.kind)),
+          {}, "use sgd, adagrad or adam");
   }
-  throw ConfigError("dense_optimizer.kind: rowwise_adagrad has no dense form",
-                    "it keeps one value per row of a table", "use sgd, adagrad or adam");
 }
 
 }  // namespace satrap::nn

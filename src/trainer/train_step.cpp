@@ -58,8 +58,9 @@ void TrainStep::for_each_slot(const worker::ReadyBatch& batch, Fn&& fn) const {
   for (std::size_t s = 0; s < config_.slots.size(); ++s) {
     const std::size_t table = config_.table_of_slot(s);
     const auto& slot = batch.ids->slots[s];
-    const nn::BagView bags{batch.ids->size(), slot.indices.data(), slot.offsets.data(),
-                           dims_[table], config_.slots[s].pooling};
+    const nn::BagView bags{batch.ids->size(),        slot.indices.data(),
+                           slot.offsets.data(),      dims_[table],
+                           config_.slots[s].pooling, config_.tables[table].rows_per_id()};
     fn(bags, layout.offset[table], column);
     column += dims_[table];
   }

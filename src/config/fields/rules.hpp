@@ -40,6 +40,11 @@ inline Rule<double> share() {
   return {"0 to 1", [](double v) { return 0 <= v && v <= 1; }};
 }
 
+/// In (0, 1].
+inline Rule<double> positive_share() {
+  return {"above 0, at most 1", [](double v) { return 0 < static_cast<float>(v) && v <= 1; }};
+}
+
 inline Rule<std::string> not_empty() {
   return {"not empty", [](const std::string& v) { return !v.empty(); }};
 }

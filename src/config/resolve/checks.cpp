@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 
 namespace satrap::config {
 
@@ -20,6 +21,9 @@ bool is_name(std::string_view name) {
          name.back() != ' ' && name.find_first_of("*?[]/\\#\",=") == name.npos &&
          std::none_of(name.begin(), name.end(), is_bad);
 }
+
+/// The sign bit stays free.
+constexpr auto kMostRows = std::numeric_limits<std::int64_t>::max();
 
 }  // namespace
 
@@ -74,18 +78,40 @@ void check_model(const Config& config, const Origins& origins) {
                      "give all tables one dim, or set model.kind = ffnn");
 }
 
+void check_tables(const Config& config, const Origins& origins) {
+  for (const auto& table : config.tables) {
+    const auto refuse = [&](std::string_view key, std::string_view problem, std::string_view why,
+                            std::string_view remedy) {
+      origins.refuse(fmt::format("table.{}.{}", table.name, key), problem, why, remedy);
+    };
+    if (table.hash_rows > 0 && table.hash_buckets == 0)
+      refuse("hash_buckets", "must be set", fmt::format("hash_rows = {}", table.hash_rows),
+             "say how many rows each hash chooses from");
+    if (table.hash_rows > 0 && table.hash_buckets > kMostRows / table.hash_rows)
+      refuse("hash_buckets", "makes more rows than there are row ids",
+             fmt::format("hash_rows = {}", table.hash_rows),
+             fmt::format("give at most {}", kMostRows / table.hash_rows));
+    if (table.capacity > 0 && table.capacity_bytes > 0)
+      refuse("capacity_bytes", "does not go with a capacity in rows",
+             fmt::format("table.{}.capacity = {}", table.name, table.capacity),
+             "give one of the two");
+    if (table.eviction == Eviction::ttl && table.ttl == 0)
+      refuse("ttl", "must be set", "eviction = ttl", "say after how many steps an unused row goes");
+  }
+}
+
 void check_capacities(const Config& config, const Origins& origins) {
-  std::vector<std::int64_t> slots(config.tables.size());
-  for (std::size_t slot = 0; slot < config.slots.size(); ++slot)
-    ++slots[config.table_of_slot(slot)];
   for (std::size_t i = 0; i < config.tables.size(); ++i) {
     const auto& table = config.tables[i];
-    const auto least = config.train.global_batch * slots[i];
+    const auto least = config.most_rows(i, config.train.global_batch);
     if (table.capacity == 0 || table.capacity >= least) continue;
+    auto why = fmt::format("{} samples times {} slots of table {}", config.train.global_batch,
+                           config.slots_of_table(i), table.name);
+    if (table.hash_rows > 0)
+      why += fmt::format(", {} of {} hashed rows each", table.hash_rows,
+                         table.hash_rows * table.hash_buckets);
     origins.refuse(
-        fmt::format("table.{}.capacity", table.name), "is less than one batch can need",
-        fmt::format("{} samples times {} slots of table {}", config.train.global_batch, slots[i],
-                    table.name),
+        fmt::format("table.{}.capacity", table.name), "is less than one batch can need", why,
         fmt::format("give at least {}, a smaller train.global_batch, or 0 for no limit", least));
   }
 }

@@ -15,6 +15,8 @@ void complete_schedule(Config& config, const Origins& origins);
 /// Needs slots and tables too.
 void check_names(const Config& config, const Origins& origins);
 void check_model(const Config& config, const Origins& origins);
+void check_tables(const Config& config, const Origins& origins);
+/// After check_tables().
 void check_capacities(const Config& config, const Origins& origins);
 
 }  // namespace satrap::config

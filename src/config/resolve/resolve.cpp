@@ -144,6 +144,7 @@ Config resolve(const Settings& settings, Files files) {
   refuse_table_settings_without_effect(config, origins);
 
   check_model(config, origins);
+  check_tables(config, origins);
   check_capacities(config, origins);
   return config;
 }
@@ -159,6 +160,17 @@ std::size_t Config::table_of_slot(std::size_t slot) const {
     return table.name == slots.at(slot).table;
   });
   return static_cast<std::size_t>(found - tables.begin());
+}
+
+std::int64_t Config::slots_of_table(std::size_t table) const {
+  return std::count_if(slots.begin(), slots.end(),
+                       [&](const auto& slot) { return slot.table == tables.at(table).name; });
+}
+
+std::int64_t Config::most_rows(std::size_t table, std::int64_t samples) const {
+  const auto& stack = tables.at(table);
+  const std::int64_t rows = samples * slots_of_table(table) * stack.rows_per_id();
+  return stack.hash_rows > 0 ? std::min(rows, stack.hash_rows * stack.hash_buckets) : rows;
 }
 
 }  // namespace satrap::config

@@ -6,11 +6,17 @@
 
 namespace satrap::nn::ops {
 
+/// What the sum of the `rows` rows of a bag is multiplied by. The mean is that of its ids.
+SATRAP_KERNEL inline float pooling_weight(bool mean, std::int64_t rows_per_id, std::uint32_t rows) {
+  return mean && rows > 0 ? static_cast<float>(rows_per_id) / static_cast<float>(rows) : 1.0f;
+}
+
 /// out[i] = weight(i) · Σ of the rows of bag i; the columns are independent of each other.
 struct PoolBags {
   const std::uint32_t* indices;
   const std::uint32_t* offsets;  ///< [batch + 1]
   bool mean;
+  std::int64_t rows_per_id;
   const float* rows;  ///< [unique, dim]
   std::int64_t dim;
   float* out;
@@ -31,8 +37,8 @@ struct PoolBags {
 #pragma GCC ivdep
       for (std::int64_t d = 0; d < dim; ++d) pooled[d] += row[d];
     }
-    if (!mean || end - begin < 2) return;
-    const float weight = 1.0f / static_cast<float>(end - begin);
+    const float weight = pooling_weight(mean, rows_per_id, end - begin);
+    if (weight == 1.0f) return;
     for (std::int64_t d = 0; d < dim; ++d) pooled[d] *= weight;
   }
 };
@@ -42,6 +48,7 @@ struct PoolBagsGradient {
   const std::uint32_t* indices;
   const std::uint32_t* offsets;
   bool mean;
+  std::int64_t rows_per_id;
   const float* gradients;
   std::int64_t dim;
   std::int64_t stride;
@@ -51,7 +58,7 @@ struct PoolBagsGradient {
     const float* const pooled = gradients + sample * stride;
     const std::uint32_t begin = offsets[sample];
     const std::uint32_t end = offsets[sample + 1];
-    const float weight = mean && end > begin ? 1.0f / static_cast<float>(end - begin) : 1.0f;
+    const float weight = pooling_weight(mean, rows_per_id, end - begin);
     for (std::uint32_t k = begin; k < end; ++k) {
       float* row = row_gradients + indices[k] * dim;
 #pragma GCC ivdep

@@ -57,6 +57,9 @@ TEST(Files, PrintedConfigsKeepEverything) {
       with(kCriteo,
            "[slot.C2]\ntable = C1\n[slot.C3]\ntable = z\npooling = mean\n[slot.C9]\n"
            "table = C1\n[table.C1]\noptimizer = adam\nbias_correction = global\n"),
+      with(kCriteo,
+           "[slot.*]\ntable = all\n[table.all]\nhash_rows = 3\nhash_buckets = 1000\n"
+           "capacity = 3000\neviction = ttl\nttl = 7\nadmit_share = 1e-9\n"),
       with(kCriteo, "[schedule]\nwarmup_steps = 10\ndecay = polynomial\ndecay_steps = 5\n"),
       with(kCriteo, "[job]\nrun_dir = \" # default \\\" \"\nresume = a b/step-9\nseed = 0\n"),
       with(kCsv,

@@ -169,6 +169,23 @@ TEST(Roles, FillInTheTrainers) {
   EXPECT_EQ(config.roles.trainers, 2);
 }
 
+TEST(Tables, KnowHowManyRowsABatchNeeds) {
+  const auto config =
+      resolved(with(kCriteo,
+                    "[slot.C2]\ntable = C1\n[table.C3]\nhash_rows = 3\nhash_buckets = 50\n"
+                    "[table.C1]\nhash_rows = 2\nhash_buckets = 1000\n"));
+  const auto most_rows = [&](std::string_view name, std::int64_t samples) {
+    const auto found = std::find_if(config.tables.begin(), config.tables.end(),
+                                    [&](const auto& table) { return table.name == name; });
+    return config.most_rows(static_cast<std::size_t>(found - config.tables.begin()), samples);
+  };
+  EXPECT_EQ(most_rows("C4", 10), 10);
+  EXPECT_EQ(most_rows("C3", 10), 30);
+  EXPECT_EQ(most_rows("C3", 60), 150);    // all of them
+  EXPECT_EQ(most_rows("C1", 10), 40);     // of two slots
+  EXPECT_EQ(most_rows("C1", 501), 2000);  // all of them
+}
+
 TEST(Roles, RefuseAWorldThatDoesNotFit) {
   auto any = resolved(with(kCriteo, "[roles]\nservers = 2\nworkers = 1\n"));
   EXPECT_THAT(refusal([&] { resolve_roles(any, 3); }),

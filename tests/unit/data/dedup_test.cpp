@@ -7,6 +7,7 @@
 #include <random>
 #include <set>
 
+#include "data/hash_stack.hpp"
 #include "unit/data/support.hpp"
 
 namespace satrap::data {
@@ -87,6 +88,33 @@ void expect_matches(const SampleBatch& in, const IdBatch& out, const config::Con
   }
 }
 
+/// Table "shared" is a hash stack of r ranges of `buckets` rows.
+config::Config with_stack(std::int64_t r, std::int64_t buckets) {
+  config::Config config = three_slots();
+  config.tables[0].hash_rows = r;
+  config.tables[0].hash_buckets = buckets;
+  return config;
+}
+
+/// The same samples with the rows of each id of the stack's slots in its place: what a table
+/// without a stack would have to be given.
+SampleBatch hashed(const SampleBatch& in, const config::Config& config) {
+  SampleBatch out = in;
+  for (std::size_t s = 0; s < in.slots.size(); ++s) {
+    const std::size_t t = config.table_of_slot(s);
+    const auto& table = config.tables[t];
+    if (table.hash_rows == 0) continue;
+    const HashStack stack(TableId(t), table);
+    SlotIds& slot = out.slots[s];
+    slot.ids.clear();
+    for (const FeatureId id : in.slots[s].ids) {
+      stack.for_each_row(id, [&](FeatureId row) { slot.ids.push_back(row); });
+    }
+    for (auto& offset : slot.offsets) offset *= static_cast<std::uint32_t>(table.hash_rows);
+  }
+  return out;
+}
+
 TEST(Deduplicator, SmallBatchByHand) {
   SampleBatch batch;
   batch.labels = {1, 0};
@@ -131,6 +159,44 @@ TEST(Deduplicator, EveryBitPatternIsAnId) {
   deduplicator.run(std::move(batch), out);
   expect_matches(in, out, three_slots(), placement);
   EXPECT_THAT(out.tables[0].unique, SizeIs(5));
+}
+
+TEST(Deduplicator, PutsTheRowsOfAHashStackInThePlaceOfIds) {
+  std::mt19937_64 random(5);
+  for (const auto& [r, buckets] : {std::pair{1, 1000}, {2, 1}, {2, 50}, {3, 1'000'000}}) {
+    const config::Config config = with_stack(r, buckets);
+    for (const int servers : {1, 3}) {
+      const RowPlacement placement(4096, servers);
+      Deduplicator deduplicator(config, placement);
+      IdBatch out;
+      for (int i = 0; i < 20; ++i) {
+        const SampleBatch batch = random_batch(random() % 300, 1 + random() % 400, random);
+        SampleBatch copy = batch;
+        deduplicator.run(std::move(copy), out);
+        expect_matches(hashed(batch, config), out, config, placement);
+        EXPECT_LE(out.tables[0].unique.size(), static_cast<std::size_t>(r * buckets));
+      }
+    }
+  }
+}
+
+TEST(Deduplicator, SlotsOfATableShareTheRowsOfAHashStack) {
+  SampleBatch batch;
+  batch.labels = {1, 0};
+  batch.slots = {slot_of({{7, 7}, {}}), slot_of({{7}, {7}}), slot_of({{7}, {7}})};
+  Deduplicator deduplicator(with_stack(2, 1000), RowPlacement(64, 1));
+  IdBatch out;
+  deduplicator.run(std::move(batch), out);
+  ASSERT_THAT(out.tables[0].unique, SizeIs(2));
+  EXPECT_LT(raw(out.tables[0].unique[0]), 1000U);
+  EXPECT_GE(raw(out.tables[0].unique[1]), 1000U);
+  EXPECT_LT(raw(out.tables[0].unique[1]), 2000U);
+  EXPECT_THAT(out.slots[0].indices, ElementsAre(0U, 1U, 0U, 1U));
+  EXPECT_THAT(out.slots[0].offsets, ElementsAre(0U, 4U, 4U));
+  EXPECT_THAT(out.slots[2].indices, ElementsAre(0U, 1U, 0U, 1U));
+  EXPECT_THAT(out.slots[2].offsets, ElementsAre(0U, 2U, 4U));
+  EXPECT_THAT(out.tables[1].unique, ElementsAre(FeatureId{7}));
+  EXPECT_THAT(out.slots[1].offsets, ElementsAre(0U, 1U, 2U));
 }
 
 TEST(Deduplicator, BatchOfNoSamples) {

@@ -87,6 +87,34 @@ INSTANTIATE_TEST_SUITE_P(Dims, PoolingTest, ::testing::ValuesIn([] {
                                   std::to_string(test.param.dim);
                          });
 
+/// Bags of ids that are sums of two rows each: [1, 4], none, [4] in rows 0-1, 2-3, 2-3.
+TEST(Pooling, MeanOfIdsThatAreSumsOfRows) {
+  const std::vector<std::uint32_t> indices = {0, 1, 2, 3, 2, 3};
+  const std::vector<std::uint32_t> offsets = {0, 4, 4, 6};
+  const std::vector<float> rows = {1, 10, 2, 20, 4, 40, 8, 80};  // [4, 2]
+  for (const bool mean : {false, true}) {
+    SCOPED_TRACE(mean ? "mean" : "sum");
+    const BagView bags{.batch = 3,
+                       .indices = indices.data(),
+                       .offsets = offsets.data(),
+                       .dim = 2,
+                       .pooling = mean ? config::Pooling::mean : config::Pooling::sum,
+                       .rows_per_id = 2};
+    std::vector<float> out(6, -7.0f);
+    pool_forward(bags, rows.data(), out.data(), 2);
+    const float half = mean ? 0.5f : 1.0f;
+    EXPECT_EQ(out, (std::vector<float>{15 * half, 150 * half, 0, 0, 12, 120}));
+
+    const std::vector<float> gradients = {2, 4, 64, 64, 100, 200};
+    std::vector<float> row_gradients(8, 1.0f);
+    pool_backward(bags, gradients.data(), 2, row_gradients.data());
+    const float a = 2 * half;
+    const float b = 4 * half;
+    EXPECT_EQ(row_gradients,
+              (std::vector<float>{1 + a, 1 + b, 1 + a, 1 + b, 101 + a, 201 + b, 101 + a, 201 + b}));
+  }
+}
+
 TEST(Pooling, OfNoSamplesDoesNothing) {
   const std::vector<std::uint32_t> offsets = {0};
   const BagView bags{0, nullptr, offsets.data(), 8, config::Pooling::sum};
