@@ -79,6 +79,8 @@ TableLayout layout_of(const store::Table& table, TableId id) {
                      .optimizer = optimizer_name(table.config().optimizer),
                      .dim = table.dim(),
                      .state_floats = table.state_floats(),
+                     .hash_rows = table.config().hash_rows,
+                     .hash_buckets = table.config().hash_buckets,
                      .rows = table.size()};
   layout.block_rows = std::max<std::int64_t>(1, kBlockBytes / layout.row_bytes());
   return layout;
@@ -90,6 +92,8 @@ void write_layout(h5::Group& group, const TableLayout& layout) {
   group.set_attribute("optimizer", layout.optimizer);
   group.set_attribute("dim", layout.dim);
   group.set_attribute("state_floats", layout.state_floats);
+  group.set_attribute("hash_rows", layout.hash_rows);
+  group.set_attribute("hash_buckets", layout.hash_buckets);
   group.set_attribute("rows", layout.rows);
   group.set_attribute("block_rows", layout.block_rows);
 }
@@ -100,6 +104,8 @@ TableLayout read_layout(const h5::Group& group) {
                      .optimizer = group.attribute<std::string>("optimizer"),
                      .dim = group.attribute<std::int64_t>("dim"),
                      .state_floats = group.attribute<std::int64_t>("state_floats"),
+                     .hash_rows = group.attribute<std::int64_t>("hash_rows"),
+                     .hash_buckets = group.attribute<std::int64_t>("hash_buckets"),
                      .rows = group.attribute<std::int64_t>("rows"),
                      .block_rows = group.attribute<std::int64_t>("block_rows")};
   if (layout.dim < 1 || layout.state_floats < 0 || layout.rows < 0 || layout.block_rows < 1) {

@@ -44,6 +44,8 @@ struct TableLayout {
   std::string optimizer;
   std::int64_t dim = 0;
   std::int64_t state_floats = 0;
+  std::int64_t hash_rows = 0;  ///< As in the config: they say which rows an id is.
+  std::int64_t hash_buckets = 0;
   std::int64_t rows = 0;
   std::int64_t block_rows = 0;  ///< Rows per checksum.
 

@@ -28,6 +28,9 @@ void check_layout(const std::filesystem::path& file, const TableLayout& saved,
   check("the dim", saved.dim, wanted.dim);
   check("the optimizer", saved.optimizer, wanted.optimizer);
   check("the number of state floats", saved.state_floats, wanted.state_floats);
+  // Other ones make other rows of the same ids.
+  check("hash_rows", saved.hash_rows, wanted.hash_rows);
+  check("hash_buckets", saved.hash_buckets, wanted.hash_buckets);
   check("the place in the list of tables", saved.table,
         wanted.table);  // moves every row to another virtual shard
 }

@@ -85,10 +85,10 @@ void show_table(h5::Group& tables, const WholeTable& table) {
     }
     return parts;
   };
-  const auto& [name, id, optimizer, dim, state_floats, rows, block_rows] = table.layout;
+  const std::int64_t rows = table.layout.rows;
   group.create_virtual<std::uint64_t>("ids", {rows}, parts_of("ids"));
-  group.create_virtual<float>("weights", {rows, dim}, parts_of("weights"));
-  group.create_virtual<float>("state", {rows, state_floats}, parts_of("state"));
+  group.create_virtual<float>("weights", {rows, table.layout.dim}, parts_of("weights"));
+  group.create_virtual<float>("state", {rows, table.layout.state_floats}, parts_of("state"));
   group.create_virtual<std::uint32_t>("updates", {rows}, parts_of("updates"));
   group.create_virtual<std::uint32_t>("touched", {rows}, parts_of("touched"));
 }

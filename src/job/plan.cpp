@@ -26,30 +26,35 @@ std::int64_t ring_memory(const config::Config& config, std::size_t peers) {
   return 2 * config.transport.ring_bytes * static_cast<std::int64_t>(peers);
 }
 
-/// What a table can grow to; 0: there is no limit.
-std::int64_t most_rows(const config::TableConfig& table) {
+/// The rows that a table can grow to; 0: there is no limit.
+std::int64_t row_limit(const config::TableConfig& table) {
   const std::int64_t hashed = table.hash_rows * table.hash_buckets;
   if (table.capacity == 0 || hashed == 0) return std::max(table.capacity, hashed);
   return std::min(table.capacity, hashed);
 }
 
+/// Of a size that nobody has, as a limit can be, says the most that fits.
+std::string table_bytes(double size) {
+  return bytes(static_cast<std::int64_t>(std::min(size, 0x1p62)));
+}
+
 std::string table_lines(const config::Config& config) {
   std::string text = "tables\n";
-  std::int64_t total = 0;
+  double total = 0;
   bool bounded = true;
   for (const auto& table : config.tables) {
     const std::int64_t row = store::Table::bytes_per_row(table);
-    const std::int64_t most = most_rows(table);
-    const bool limited = most > 0;
-    bounded &= limited;
-    total += most * row;
+    const std::int64_t limit = row_limit(table);
+    const double size = static_cast<double>(limit) * static_cast<double>(row);
+    bounded &= limit > 0;
+    total += size;
     text += fmt::format("  {:<16} dim {:<4} {:<16} {:>5} bytes per row  {}\n", table.name,
                         table.dim, config::name_of(table.optimizer), row,
-                        limited ? fmt::format("{} rows, {}", most, bytes(most * row))
-                                : std::string("grows with the ids"));
+                        limit > 0 ? fmt::format("{} rows, {}", limit, table_bytes(size))
+                                  : std::string("grows with the ids"));
   }
-  const std::int64_t per_server = total / config.roles.servers;
-  text += fmt::format("  per server       {}{}\n", bytes(per_server),
+  text += fmt::format("  per server       {}{}\n",
+                      table_bytes(total / static_cast<double>(config.roles.servers)),
                       bounded ? "" : " and the rows of the tables without a capacity");
   return text;
 }

@@ -59,6 +59,30 @@ TEST(PlantedTeacher, HybridIsAsGoodAsSyncAndBothAreNearTheBest) {
   EXPECT_GT(mean(hybrid), best - 0.005);
 }
 
+/// 26 tables of 10,000 ids each; 2 ranges of 1,000 rows take a fifth of the memory.
+TEST(PlantedTeacher, AHashStackIsNearlyAsGoodAsARowPerId) {
+  const Scratch scratch;
+  const double best = make_data(scratch, 500'000, 100'000);
+  const std::vector<std::string> common = {
+      "--data.train=" + (scratch / "train.tsv").string(),
+      "--data.valid=" + (scratch / "valid.tsv").string(),
+      "--roles.servers=1",
+      "--train.mode=sync",
+      "--train.staleness=default",
+      "--train.eval_every=default",
+      "--checkpoint.every=default",
+  };
+  const double without = auc_of(scratch, "demo.ini", 3, common);
+  auto options = common;
+  options.insert(options.end(), {"--table.*.hash_rows=2", "--table.*.hash_buckets=1000"});
+  const double with = auc_of(scratch, "demo.ini", 3, options);
+  for (const auto& [name, table] : summary(scratch / "run").at("tables").items()) {
+    EXPECT_LE(table.at("rows"), 2000) << name;
+  }
+  std::printf("best possible %.5f, a row per id %.5f, hash stack %.5f\n", best, without, with);
+  EXPECT_NEAR(with, without, 0.005);
+}
+
 TEST(AdultPersia, ReachesPersiasAuc) {
   const auto train = real_data("adult/adult.data");
   const auto valid = real_data("adult/adult.test");

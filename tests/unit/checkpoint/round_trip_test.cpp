@@ -147,6 +147,10 @@ TEST_F(Mismatch, OfTables) {
   configs[0].momentum = 0.5;
   EXPECT_THAT(load(configs), AllOf(HasSubstr("plain"), HasSubstr("state")));
   configs = configs_;
+  configs[1].hash_rows = 2;
+  configs[1].hash_buckets = 100;
+  EXPECT_THAT(load(configs), HasSubstr("momentum has hash_rows 0 in the checkpoint and 2 in"));
+  configs = configs_;
   std::swap(configs[0], configs[1]);
   EXPECT_THAT(load(configs), HasSubstr("place"));
   configs = configs_;
