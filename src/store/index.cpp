@@ -16,6 +16,20 @@ Index::Index(Arena& arena, Rows& rows, std::uint64_t salt)
   segment_of_cell_.push_back(0);
 }
 
+namespace {
+
+/// One bit per entry in use whose row is dead.
+unsigned match_dead(const Bucket& bucket, const EvictionQueue& queue) noexcept {
+  unsigned bits = 0;
+  for (unsigned i = 0; i < Bucket::kEntries; ++i) {
+    const bool dead = bucket.fingerprint[i] != 0 && queue.dead(bucket.bin[i]);
+    bits |= static_cast<unsigned>(dead) << i;
+  }
+  return bits;
+}
+
+}  // namespace
+
 std::int64_t Index::slots() const noexcept {
   return static_cast<std::int64_t>(segments_.size()) * kBuckets * Bucket::kEntries;
 }
@@ -37,16 +51,8 @@ Bucket* Index::new_segment() {
   return segment;
 }
 
-unsigned Index::match_before(const Bucket& bucket, Recency::Bin oldest) noexcept {
-  namespace hn = hwy::HWY_NAMESPACE;
-  const hn::Full128<std::uint8_t> d;
-  const auto used = hn::Ne(hn::LoadU(d, bucket.fingerprint.data()), hn::Zero(d));
-  const auto before = hn::Lt(hn::LoadU(d, bucket.bin.data()), hn::Set(d, oldest));
-  return detail::mask_bits(hn::And(used, before));
-}
-
 void Index::place(Bucket* segment, std::uint64_t hash, std::uint32_t row,
-                  Recency::Bin bin) noexcept {
+                  EvictionQueue::Bin bin) noexcept {
   Bucket* bucket = segment + home_bucket(hash);
   unsigned free = match(*bucket, 0);
   for (; free == 0; free = match(*bucket, 0)) {
@@ -59,7 +65,7 @@ void Index::place(Bucket* segment, std::uint64_t hash, std::uint32_t row,
   bucket->row[place] = row;
 }
 
-void Index::insert(std::uint64_t hash, std::uint32_t row, Recency::Bin bin) {
+void Index::insert(std::uint64_t hash, std::uint32_t row, EvictionQueue::Bin bin) {
   std::uint32_t segment = segment_of_cell_[cell(hash)];
   while (segments_[segment].entries >= kSplitSize && segments_[segment].depth < kMaxDepth) {
     split(segment);
@@ -131,15 +137,15 @@ void Index::split(std::uint32_t segment) {
   }
 }
 
-std::size_t Index::remove_before(Recency::Bin oldest, std::size_t count,
-                                 std::vector<std::uint32_t>& freed) {
+std::size_t Index::remove_dead(const EvictionQueue& queue, std::size_t count,
+                               std::vector<std::uint32_t>& freed) {
   const std::size_t first = freed.size();
   removals_.clear();
   // One full turn of the hand, and the bucket where it began once more.
   for (std::uint64_t turn = segments_.size() * kBuckets + 1; turn > 0; --turn) {
     Segment& segment = segments_[hand_segment_];
     Bucket& bucket = segment.buckets[hand_bucket_];
-    for (unsigned bits = match_before(bucket, oldest); bits != 0 && removals_.size() < count;
+    for (unsigned bits = match_dead(bucket, queue); bits != 0 && removals_.size() < count;
          bits &= bits - 1) {
       const auto place = static_cast<unsigned>(std::countr_zero(bits));
       bucket.fingerprint[place] = 0;
@@ -163,8 +169,8 @@ std::size_t Index::remove_before(Recency::Bin oldest, std::size_t count,
   return removals_.size();
 }
 
-Recency::RowsPerBin Index::renumber(const Recency::Renumbering& renumbering) noexcept {
-  Recency::RowsPerBin rows{};
+EvictionQueue::RowsPerBin Index::renumber(const EvictionQueue::Renumbering& renumbering) noexcept {
+  EvictionQueue::RowsPerBin rows{};
   for (const Segment& segment : segments_) {
     for (Bucket& bucket : std::span(segment.buckets, kBuckets)) {
       visit_entries(bucket, [&](unsigned i) {

@@ -12,16 +12,16 @@
 #include <vector>
 
 #include "core/hash.hpp"
-#include "store/recency.hpp"
+#include "store/eviction_queue.hpp"
 #include "store/rows.hpp"
 
 namespace satrap::store {
 
-/// One cache line of the index: ten entries, each a fingerprint of the id's hash, the recency bin
-/// of the row, and the row's number. Fingerprint 0 marks a free entry. An id that finds its home
-/// bucket full goes to the next one with room; `overflow` counts the entries that passed over this
-/// bucket, so a search ends at the first bucket where it is 0, and removing an entry leaves nothing
-/// behind.
+/// One cache line of the index: ten entries, each a fingerprint of the id's hash, the eviction
+/// bin of the row, and the row's number. Fingerprint 0 marks a free entry. An id that finds its
+/// home bucket full goes to the next one with room; `overflow` counts the entries that passed over
+/// this bucket, so a search ends at the first bucket where it is 0, and removing an entry leaves
+/// nothing behind.
 ///
 ///     0                 10         20         24                      64   bytes
 ///     | fingerprint[10] | bin[10]  | overflow | row[10]               |
@@ -30,7 +30,7 @@ struct alignas(64) Bucket {
   static constexpr unsigned kMask = (1U << kEntries) - 1;  ///< One bit per entry.
 
   std::array<std::uint8_t, kEntries> fingerprint;
-  std::array<Recency::Bin, kEntries> bin;
+  std::array<EvictionQueue::Bin, kEntries> bin;
   std::uint32_t overflow;
   std::array<std::uint32_t, kEntries> row;
 };
@@ -44,7 +44,7 @@ struct Entry {
   unsigned place = 0;
 
   explicit operator bool() const noexcept { return bucket != nullptr; }
-  Recency::Bin& bin() const noexcept { return bucket->bin[place]; }
+  EvictionQueue::Bin& bin() const noexcept { return bucket->bin[place]; }
   std::uint32_t row() const noexcept { return bucket->row[place]; }
 };
 
@@ -64,8 +64,8 @@ struct Entry {
 /// The order of entries depends on history; nothing that the table shows depends on it.
 class Index {
  public:
-  /// In an index of many segments, rounded up: 64 bytes over 10 entries at a load of 0.66.
-  static constexpr std::int64_t kBytesPerEntry = 10;
+  /// In an index of many segments, rounded up: 64 bytes over 10 entries at a load of 0.6.
+  static constexpr std::int64_t kBytesPerEntry = 11;
 
   /// `salt` makes the hashes of this table its own.
   Index(Arena& arena, Rows& rows, std::uint64_t salt);
@@ -75,22 +75,28 @@ class Index {
   Entry find(FeatureId id, std::uint64_t hash) const noexcept;
 
   /// Adds an entry for an id that has none; the row must hold the id already (splits read it).
-  void insert(std::uint64_t hash, std::uint32_t row, Recency::Bin bin);
+  void insert(std::uint64_t hash, std::uint32_t row, EvictionQueue::Bin bin);
 
-  /// Removes up to `count` entries whose bin is before `oldest`, appends their rows to `freed`, and
-  /// says how many. Goes on where the last call stopped; `count` entries are found if there are
-  /// any.
-  std::size_t remove_before(Recency::Bin oldest, std::size_t count,
-                            std::vector<std::uint32_t>& freed);
+  /// Removes up to `count` entries whose rows are dead, appends their numbers to `freed`, and says
+  /// how many. Goes on where the last call stopped; `count` entries are found if there are any.
+  std::size_t remove_dead(const EvictionQueue& queue, std::size_t count,
+                          std::vector<std::uint32_t>& freed);
 
   /// Gives the bins of all entries their new numbers; returns the entries per bin.
-  Recency::RowsPerBin renumber(const Recency::Renumbering& renumbering) noexcept;
+  EvictionQueue::RowsPerBin renumber(const EvictionQueue::Renumbering& renumbering) noexcept;
+
+  /// What searches cost.
+  struct Probes {
+    std::int64_t searches = 0;
+    std::int64_t buckets = 0;  ///< Read, all searches together.
+    std::int64_t longest = 0;  ///< Buckets of one search.
+  };
 
   /// Calls visit(i, hash, entry) for each of `ids` in order, with none for an id that is not there.
   /// Runs ahead of the visits, so that the bucket and the first `row_bytes` of the row are in the
   /// cache when they are touched. A visit may change the index.
   template <class Visit>
-  void visit(std::span<const FeatureId> ids, std::size_t row_bytes, Visit&& visit) const;
+  Probes visit(std::span<const FeatureId> ids, std::size_t row_bytes, Visit&& visit) const;
 
   /// Calls visit(row, bin) for all entries.
   template <class Visit>
@@ -111,8 +117,9 @@ class Index {
   static constexpr std::uint32_t kBuckets = 4096;
   static constexpr std::size_t kSegmentBytes = kBuckets * sizeof(Bucket);
   static constexpr unsigned kPositionBits = 62;
-  /// Ids that are looked for together: enough to keep memory busy, and their rows fit the L2 cache.
-  static constexpr std::size_t kGroup = 64;
+  /// Ids that take a step of the search together: those in flight keep memory busy, and their rows
+  /// fit the L2 cache.
+  static constexpr std::size_t kGroup = 16;
   /// More splits than this cannot come from the number of rows, only from ids made to collide.
   static constexpr unsigned kMaxDepth = 24;
   /// Entries of a segment that make it split.
@@ -142,11 +149,13 @@ class Index {
 
   /// One bit per entry of the bucket with this fingerprint.
   static unsigned match(const Bucket& bucket, std::uint8_t fingerprint) noexcept;
-  /// One bit per entry in use whose bin is before `oldest`.
-  static unsigned match_before(const Bucket& bucket, Recency::Bin oldest) noexcept;
 
-  template <class Visit>
-  void visit_group(std::span<const FeatureId> ids, std::size_t row_bytes, Visit&& visit) const;
+  struct Group;
+  void start(Group& group, std::span<const FeatureId> ids) const noexcept;
+  void fetch_rows(Group& group, std::size_t row_bytes) const noexcept;
+  void search_on(Group& group, std::size_t row_bytes) const noexcept;
+  void fetch_row(Entry& entry, unsigned matches, std::size_t row_bytes) const noexcept;
+
   template <class Visit>
   static void visit_entries(const Bucket& bucket, Visit&& visit) {
     for (unsigned bits = ~match(bucket, 0) & Bucket::kMask; bits != 0; bits &= bits - 1) {
@@ -156,7 +165,7 @@ class Index {
 
   static Bucket* next_bucket(Bucket* bucket) noexcept;
   static void place(Bucket* segment, std::uint64_t hash, std::uint32_t row,
-                    Recency::Bin bin) noexcept;
+                    EvictionQueue::Bin bin) noexcept;
   Bucket* new_segment();
   void split(std::uint32_t segment);
   void double_directory();
@@ -170,13 +179,13 @@ class Index {
   std::vector<Segment> segments_;
   std::byte* free_ = nullptr;  ///< The rest of the newest block of the arena.
   std::byte* end_ = nullptr;
-  std::size_t hand_segment_ = 0;  ///< Where remove_before goes on.
+  std::size_t hand_segment_ = 0;  ///< Where remove_dead goes on.
   std::uint32_t hand_bucket_ = 0;
   struct Removal {
     std::uint32_t segment;
     std::uint32_t bucket;
   };
-  std::vector<Removal> removals_;  ///< Scratch of remove_before.
+  std::vector<Removal> removals_;  ///< Scratch of remove_dead.
   std::vector<Bucket> unsplit_;    ///< Scratch of split.
 };
 
@@ -222,64 +231,103 @@ inline Entry Index::find(FeatureId id, std::uint64_t hash) const noexcept {
   return {};
 }
 
-template <class Visit>
-void Index::visit(std::span<const FeatureId> ids, std::size_t row_bytes, Visit&& visit) const {
-  for (std::size_t begin = 0; begin < ids.size(); begin += kGroup) {
-    visit_group(ids.subspan(begin, std::min(kGroup, ids.size() - begin)), row_bytes,
-                [&](std::size_t i, std::uint64_t h, Entry entry) { visit(begin + i, h, entry); });
+/// Some ids on their way through a search.
+struct Index::Group {
+  std::span<const FeatureId> ids;
+  std::size_t first = 0;  ///< Place of ids[0] in the batch.
+  std::array<std::uint64_t, kGroup> hashes;
+  std::array<Entry, kGroup> likely;
+  std::array<std::uint8_t, kGroup> elsewhere;  ///< Ids not in their home buckets.
+  std::size_t n_elsewhere = 0;
+  std::int64_t longest = 1;  ///< Buckets of the longest search,
+  std::int64_t more = 0;     ///< and buckets beyond one for each id.
+};
+
+inline void Index::start(Group& group, std::span<const FeatureId> ids) const noexcept {
+  group.ids = ids;
+  group.n_elsewhere = 0;
+  group.longest = 1;
+  group.more = 0;
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    group.hashes[i] = hash(ids[i]);
+    group.likely[i].bucket = home(group.hashes[i]);
+    prefetch_line(group.likely[i].bucket);
   }
 }
 
-template <class Visit>
-void Index::visit_group(std::span<const FeatureId> ids, std::size_t row_bytes,
-                        Visit&& visit) const {
-  // Simple loops over a group of ids, one after the other, each fetching what the next one reads.
-  // No branch depends on memory that may just have arrived: a wrong guess would stop everything
-  // that is on its way.
-  std::array<std::uint64_t, kGroup> hashes;
-  std::array<Entry, kGroup> likely;
-  std::array<std::uint8_t, kGroup> elsewhere;  // Ids not in their home buckets.
-  std::size_t n_elsewhere = 0;
-
-  for (std::size_t i = 0; i < ids.size(); ++i) {
-    hashes[i] = hash(ids[i]);
-    likely[i].bucket = home(hashes[i]);
-    prefetch_line(likely[i].bucket);
+inline void Index::fetch_row(Entry& entry, unsigned matches, std::size_t row_bytes) const noexcept {
+  entry.place = static_cast<unsigned>(std::countr_zero(matches | 1U << (Bucket::kEntries - 1)));
+  // Without a match it is row 0: no use, but no memory traffic for long either.
+  rows_->prefetch(matches == 0 ? 0 : entry.row(), row_bytes);
+  // One in forty buckets has a second entry with the fingerprint.
+  for (unsigned others = matches & (matches - 1); others != 0; others &= others - 1) {
+    rows_->prefetch(entry.bucket->row[static_cast<unsigned>(std::countr_zero(others))], row_bytes);
   }
-  const auto fetch_row = [&](Entry& entry, unsigned matches) {
-    entry.place = static_cast<unsigned>(std::countr_zero(matches | 1U << (Bucket::kEntries - 1)));
-    // Without a match it is row 0: no use, but no memory traffic for long either.
-    rows_->prefetch(matches == 0 ? 0 : entry.row(), row_bytes);
-  };
-  for (std::size_t i = 0; i < ids.size(); ++i) {
-    Entry& entry = likely[i];
-    const unsigned matches = match(*entry.bucket, fingerprint(hashes[i]));
-    fetch_row(entry, matches);
+}
+
+inline void Index::fetch_rows(Group& group, std::size_t row_bytes) const noexcept {
+  for (std::size_t i = 0; i < group.ids.size(); ++i) {
+    Entry& entry = group.likely[i];
+    const unsigned matches = match(*entry.bucket, fingerprint(group.hashes[i]));
+    fetch_row(entry, matches, row_bytes);
     const bool goes_on = (matches == 0) & (entry.bucket->overflow != 0);
-    elsewhere[n_elsewhere] = static_cast<std::uint8_t>(i);
-    n_elsewhere += goes_on;
+    group.elsewhere[group.n_elsewhere] = static_cast<std::uint8_t>(i);
+    group.n_elsewhere += goes_on;
     entry.bucket = goes_on ? next_bucket(entry.bucket) : entry.bucket;
     prefetch_line(entry.bucket);
   }
-  for (int probe = 0; n_elsewhere > 0 && probe < 4; ++probe) {
-    const std::size_t n = std::exchange(n_elsewhere, 0);
+}
+
+inline void Index::search_on(Group& group, std::size_t row_bytes) const noexcept {
+  for (int probe = 0; group.n_elsewhere > 0 && probe < 4; ++probe) {
+    const std::size_t n = std::exchange(group.n_elsewhere, 0);
+    group.more += static_cast<std::int64_t>(n);
+    ++group.longest;
     for (std::size_t k = 0; k < n; ++k) {
-      Entry& entry = likely[elsewhere[k]];
-      const unsigned matches = match(*entry.bucket, fingerprint(hashes[elsewhere[k]]));
-      fetch_row(entry, matches);
+      const std::uint8_t i = group.elsewhere[k];
+      Entry& entry = group.likely[i];
+      const unsigned matches = match(*entry.bucket, fingerprint(group.hashes[i]));
+      fetch_row(entry, matches, row_bytes);
       if (matches != 0 || entry.bucket->overflow == 0) continue;
-      elsewhere[n_elsewhere++] = elsewhere[k];
+      group.elsewhere[group.n_elsewhere++] = i;
       entry.bucket = next_bucket(entry.bucket);
       prefetch_line(entry.bucket);
     }
   }
-  for (std::size_t i = 0; i < ids.size(); ++i) {
-    // A visit before this one may have moved the entry: what the place holds now decides.
-    const Entry entry = likely[i];
-    const bool found = entry.bucket->fingerprint[entry.place] == fingerprint(hashes[i]) &&
-                       rows_->id(entry.row()) == ids[i];
-    visit(i, hashes[i], found ? entry : find(ids[i], hashes[i]));
+}
+
+template <class Visit>
+Index::Probes Index::visit(std::span<const FeatureId> ids, std::size_t row_bytes,
+                           Visit&& visit) const {
+  // Groups of ids go through four steps, and while one takes its last step, the next ones take
+  // theirs: what a step reads was fetched a whole group ahead, and memory never waits for us.
+  // No branch depends on memory that may just have arrived: a wrong guess would stop everything
+  // that is on its way.
+  std::array<Group, 4> groups;
+  const std::size_t n = (ids.size() + kGroup - 1) / kGroup;
+  Probes probes{.searches = static_cast<std::int64_t>(ids.size()), .buckets = probes.searches};
+  for (std::size_t turn = 0; turn < n + 3; ++turn) {
+    if (turn < n) {
+      Group& group = groups[turn % 4];
+      group.first = turn * kGroup;
+      start(group, ids.subspan(group.first, std::min(kGroup, ids.size() - group.first)));
+    }
+    if (turn >= 1 && turn - 1 < n) fetch_rows(groups[(turn - 1) % 4], row_bytes);
+    if (turn >= 2 && turn - 2 < n) search_on(groups[(turn - 2) % 4], row_bytes);
+    if (turn < 3) continue;
+    const Group& group = groups[(turn - 3) % 4];
+    probes.buckets += group.more;
+    probes.longest = std::max(probes.longest, group.longest);
+    for (std::size_t i = 0; i < group.ids.size(); ++i) {
+      // A visit before this one may have moved the entry: what the place holds now decides.
+      const Entry entry = group.likely[i];
+      const std::uint64_t h = group.hashes[i];
+      const bool found = entry.bucket->fingerprint[entry.place] == fingerprint(h) &&
+                         rows_->id(entry.row()) == group.ids[i];
+      visit(group.first + i, h, found ? entry : find(group.ids[i], h));
+    }
   }
+  return probes;
 }
 
 }  // namespace satrap::store

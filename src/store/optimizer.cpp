@@ -1,9 +1,9 @@
 #include "store/optimizer.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include "core/error.hpp"
-#include "store/kernels.hpp"
 
 namespace satrap::store {
 namespace {
@@ -22,15 +22,23 @@ void check(const config::TableConfig& config) {
   if (kind != Optimizer::sgd) {
     refuse(config, config.momentum, "momentum", "only sgd has momentum");
   }
-  if (kind == Optimizer::adagrad || kind == Optimizer::rowwise_adagrad) {
-    refuse(config, config.weight_decay, "weight_decay", "only sgd and adam have weight decay");
-  } else {
+  if (kind != Optimizer::adagrad && kind != Optimizer::rowwise_adagrad && kind != Optimizer::ftrl) {
     refuse(config, config.initial_accumulator, "initial_accumulator",
-           "only adagrad and rowwise_adagrad have an accumulator");
+           "only adagrad, rowwise_adagrad and ftrl have an accumulator");
+  }
+  if (kind == Optimizer::ftrl) {
+    refuse(config, config.weight_decay, "weight_decay", "ftrl has l1 and l2 instead");
+    if (!(config.lr > 0)) {
+      throw ConfigError(fmt::format("table '{}': lr = {} with ftrl", config.name, config.lr),
+                        "ftrl divides by it", "use an lr above 0");
+    }
+  } else {
+    refuse(config, config.l1, "l1", "only ftrl has it");
+    refuse(config, config.l2, "l2", "only ftrl has it");
   }
 }
 
-std::int64_t floats_of(const config::TableConfig& config) noexcept {
+std::int64_t state_values_of(const config::TableConfig& config) noexcept {
   switch (config.optimizer) {
     case Optimizer::sgd:
       return config.momentum == 0.0 ? 0 : config.dim;
@@ -38,10 +46,18 @@ std::int64_t floats_of(const config::TableConfig& config) noexcept {
       return config.dim;
     case Optimizer::rowwise_adagrad:
       return 1;
+    case Optimizer::rowwise_adam:
+      return config.dim + 1;
     case Optimizer::adam:
+    case Optimizer::ftrl:
+    case Optimizer::lamb:
       return 2 * config.dim;
   }
   return 0;
+}
+
+bool has_moments(Optimizer kind) noexcept {
+  return kind == Optimizer::adam || kind == Optimizer::rowwise_adam || kind == Optimizer::lamb;
 }
 
 }  // namespace
@@ -49,24 +65,32 @@ std::int64_t floats_of(const config::TableConfig& config) noexcept {
 RowOptimizer::RowOptimizer(const config::TableConfig& config)
     : log_beta1_(std::log(config.beta1)),
       log_beta2_(std::log(config.beta2)),
-      state_floats_(floats_of(config)),
-      corrects_bias_(config.optimizer == Optimizer::adam),
-      keeps_updates_(corrects_bias_ && config.bias_correction == config::BiasCorrection::row),
-      initial_state_(static_cast<float>(config.initial_accumulator)),
-      update_(update_kernel(config.optimizer, config.momentum != 0.0)) {
+      state_values_(state_values_of(config)),
+      accumulator_(config.optimizer == Optimizer::ftrl ? config.dim : 0),
+      initial_(static_cast<float>(config.initial_accumulator)),
+      corrects_bias_(has_moments(config.optimizer)),
+      keeps_updates_(corrects_bias_ && config.bias_correction == config::BiasCorrection::row) {
   check(config);
-  hyper_.lr = static_cast<float>(config.lr);
+  hyper_.base_lr = static_cast<float>(config.lr);
   hyper_.eps = static_cast<float>(config.eps);
   hyper_.momentum = static_cast<float>(config.momentum);
   hyper_.beta1 = static_cast<float>(config.beta1);
   hyper_.beta2 = static_cast<float>(config.beta2);
   hyper_.weight_decay = static_cast<float>(config.weight_decay);
+  hyper_.beta = static_cast<float>(config.beta);
+  hyper_.l1 = static_cast<float>(config.l1);
+  hyper_.l2 = static_cast<float>(config.l2);
 }
 
-Hyper RowOptimizer::hyper(Step step, float lr_factor) const noexcept {
+void RowOptimizer::initialize(float* state) const noexcept {
+  std::fill_n(state, accumulator_, 0.0f);
+  std::fill_n(state + accumulator_, state_values_ - accumulator_, initial_);
+}
+
+Hyper RowOptimizer::hyper(const UpdateContext& context) const noexcept {
   Hyper hyper = hyper_;
-  hyper.lr *= lr_factor;
-  if (corrects_bias_ && !keeps_updates_) correct_bias(hyper, step);
+  hyper.lr = hyper.base_lr * context.lr_factor;
+  if (corrects_bias_ && !keeps_updates_) correct_bias(hyper, context.step);
   return hyper;
 }
 

@@ -11,13 +11,15 @@ namespace satrap::store {
 /// Index of a row within its table's slabs; stable until the row is evicted.
 enum class RowNumber : std::uint32_t {};
 
-/// Rows as they cross the boundary of the table: structure of arrays, n rows.
+/// Rows as they cross the boundary of the table: structure of arrays, n rows. Numbers stay in the
+/// types in which the table keeps them, so that nothing is rounded on the way.
 struct RowBlock {
   std::vector<FeatureId> ids;          ///< [n]
-  std::vector<float> weights;          ///< [n, dim]
-  std::vector<float> state;            ///< [n, state_floats]
-  std::vector<std::uint32_t> updates;  ///< [n] Adam's t where the table keeps it, else 0
-  std::vector<std::uint32_t> touched;  ///< [n] recency stamp, larger is later
+  std::vector<std::byte> weights;      ///< [n, dim] of the storage type
+  std::vector<float> scales;           ///< [n] with storage int8: weight = scale * int8; else empty
+  std::vector<std::byte> state;        ///< [n, state_values] of the state's type
+  std::vector<std::uint32_t> updates;  ///< [n] Adam's t where the table keeps it; else empty
+  std::vector<std::uint64_t> touched;  ///< [n] who goes first when rows are evicted: the smallest
 
   std::size_t size() const noexcept { return ids.size(); }
 };

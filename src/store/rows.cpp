@@ -6,10 +6,10 @@
 
 namespace satrap::store {
 
-Rows::Rows(Arena& arena, const RowLayout& layout)
+Rows::Rows(Arena& arena, std::size_t row_bytes)
     : arena_(&arena),
-      layout_(layout),
-      per_slab_(static_cast<std::uint32_t>(Arena::kBlockBytes / layout.bytes)),
+      row_bytes_(row_bytes),
+      per_slab_(static_cast<std::uint32_t>(Arena::kBlockBytes / row_bytes)),
       place_bits_(static_cast<unsigned>(std::bit_width(per_slab_ - 1))),
       place_mask_((1U << place_bits_) - 1),
       place_(per_slab_) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "core/error.hpp"
 #include "store/table_impl.hpp"
@@ -11,19 +12,37 @@ namespace {
 
 /// Dead rows whose memory is taken at a time: enough to fetch them together.
 constexpr std::size_t kReclaim = 256;
+/// While there is other memory, dead rows are looked for when there are more than one in so many.
+constexpr std::int64_t kWorthReclaiming = 64;
+/// The last block of rows and the last one of the index, which may be nearly empty.
+constexpr std::int64_t kUnusedBytes = 2 * static_cast<std::int64_t>(Arena::kBlockBytes);
+constexpr std::int64_t kDefaultWindow = std::int64_t{1} << 20;
 
 config::TableConfig checked(const config::TableConfig& config) {
   const auto refuse = [&](std::string_view problem, std::string_view remedy) {
     throw ConfigError(fmt::format("table '{}': {}", config.name, problem), {}, remedy);
   };
-  // The largest row: id, updates, weights and twice as much state.
-  constexpr std::int64_t kMaxDim = (Arena::kBlockBytes - 12) / (3 * sizeof(float));
+  // The largest row: id, updates, scale, weights and twice as much state.
+  constexpr std::int64_t kMaxDim = (Arena::kBlockBytes - 16) / (3 * sizeof(float));
   if (config.dim < 1 || config.dim > kMaxDim) {
     refuse(fmt::format("dim = {}", config.dim), fmt::format("use 1 to {}", kMaxDim));
   }
-  if (config.capacity < 0) {
-    refuse(fmt::format("capacity = {}", config.capacity),
-           "use 0 for no limit, or a number of rows");
+  if (config.capacity < 0 || config.capacity_bytes < 0) {
+    refuse(
+        fmt::format("capacity = {}, capacity_bytes = {}", config.capacity, config.capacity_bytes),
+        "use 0 for no limit, or a number of rows or bytes");
+  }
+  if (config.capacity_bytes != 0 && config.capacity_bytes < 2 * kUnusedBytes) {
+    refuse(
+        fmt::format("capacity_bytes = {} for this shard", config.capacity_bytes),
+        fmt::format("use {} or more per server, or give the capacity in rows", 2 * kUnusedBytes));
+  }
+  if (config.eviction == config::Eviction::ttl && config.ttl < 1) {
+    refuse(fmt::format("ttl = {}", config.ttl), "use 1 or more steps");
+  }
+  if (config.admit_after < 1 || config.admit_after > AppearanceCounter::kMost) {
+    refuse(fmt::format("admit_after = {}", config.admit_after),
+           fmt::format("use 1 to {}", AppearanceCounter::kMost));
   }
   if (!std::isfinite(config.init_range) || config.init_range < 0) {
     refuse(fmt::format("init_range = {}", config.init_range), "use 0 or a positive number");
@@ -31,12 +50,17 @@ config::TableConfig checked(const config::TableConfig& config) {
   return config;
 }
 
-RowLayout layout_of(const config::TableConfig& config, const RowOptimizer& optimizer) noexcept {
-  return {config.dim, optimizer.state_floats(), optimizer.keeps_updates()};
+std::int64_t bytes_per_row(const config::TableConfig& config, const RowLayout& layout) noexcept {
+  const bool counts_for_rows = config.admit_after > 1 && config.admission_window == 0;
+  return static_cast<std::int64_t>(layout.bytes) + Index::kBytesPerEntry +
+         (counts_for_rows ? 2 : 0);
 }
 
-void copy_floats(const float* __restrict from, std::size_t n, float* __restrict to) noexcept {
-  for (std::size_t i = 0; i < n; ++i) to[i] = from[i];
+std::int64_t capacity_of(const config::TableConfig& config, const RowLayout& layout) noexcept {
+  if (config.capacity_bytes == 0) return config.capacity;
+  const std::int64_t window = config.admit_after > 1 ? 2 * config.admission_window : 0;
+  const std::int64_t bytes = config.capacity_bytes - kUnusedBytes - window;
+  return std::max<std::int64_t>(1, bytes / bytes_per_row(config, layout));
 }
 
 }  // namespace
@@ -44,38 +68,57 @@ void copy_floats(const float* __restrict from, std::size_t n, float* __restrict 
 Table::Impl::Impl(TableId id, const config::TableConfig& config, std::uint64_t seed)
     : id_(id),
       config_(checked(config)),
-      seed_(seed),
-      optimizer_(config_),
-      initialize_row_(initialize_kernel()),
+      ops_(id, config_, seed),
       arena_(fmt::format("table '{}'", config_.name)),
-      rows_(arena_, layout_of(config_, optimizer_)),
+      rows_(arena_, layout().bytes),
       index_(arena_, rows_, mix(seed + raw(id))),
-      recency_(config_.capacity) {
+      queue_(config_, capacity_of(config_, layout())),
+      most_admitted_hash_(config_.admit_share < 1
+                              ? static_cast<std::uint64_t>(std::ldexp(config_.admit_share, 64))
+                              : std::numeric_limits<std::uint64_t>::max()),
+      absent_(dim()) {
   free_rows_.reserve(kReclaim);
+  if (config_.admit_after > 1) {
+    const std::int64_t rows = capacity() > 0 ? capacity() : kDefaultWindow;
+    appearances_.emplace(arena_.owner(),
+                         config_.admission_window > 0 ? config_.admission_window : rows);
+  }
+  if (config_.not_admitted == config::NotAdmitted::shared_row) {
+    std::vector<std::byte> row(layout().bytes);
+    ops_.initialize(FeatureId{std::numeric_limits<std::uint64_t>::max()}, row.data());
+    ops_.read(row.data(), absent_.data());
+  }
 }
 
 void Table::Impl::check_fits(std::size_t ids) const {
-  if (config_.capacity == 0 || static_cast<std::int64_t>(ids) <= config_.capacity) return;
+  if (capacity() == 0 || static_cast<std::int64_t>(ids) <= capacity()) return;
   throw DataError(fmt::format("table '{}': a batch of {} distinct ids", config_.name, ids),
-                  fmt::format("the capacity of this shard is {} rows", config_.capacity),
+                  fmt::format("the capacity of this shard is {} rows", capacity()),
                   "raise the table's capacity or lower the batch size");
 }
 
+void Table::Impl::count(const Index::Probes& probes) noexcept {
+  statistics_.searches += probes.searches;
+  statistics_.probes += probes.buckets;
+  statistics_.longest_probe = std::max(statistics_.longest_probe, probes.longest);
+}
+
 void Table::Impl::make_room(std::int64_t n) {
-  if (config_.capacity == 0 || recency_.live() + n <= config_.capacity) return;
+  if (capacity() == 0 || size() + n <= capacity()) return;
   if (config_.eviction == config::Eviction::none) {
     throw DataError(fmt::format("table '{}' is full: {} of {} rows, and {} new ids", config_.name,
-                                recency_.live(), config_.capacity, n),
+                                size(), capacity(), n),
                     "eviction is off", "raise the table's capacity or set eviction = lru");
   }
-  statistics_.evicted += recency_.make_room(n);
+  statistics_.evicted += queue_.make_room(n);
 }
 
 std::uint32_t Table::Impl::take_row() {
   if (free_rows_.empty()) {
-    if (config_.capacity == 0 || rows_.used() < config_.capacity) return rows_.append();
-    index_.remove_before(recency_.oldest(), kReclaim, free_rows_);
-    for (const std::uint32_t row : free_rows_) rows_.prefetch(row, rows_.layout().bytes);
+    const bool may_grow = capacity() == 0 || rows_.used() < capacity();
+    if (may_grow && queue_.dead() * kWorthReclaiming <= rows_.used()) return rows_.append();
+    queue_.reclaimed(static_cast<std::int64_t>(index_.remove_dead(queue_, kReclaim, free_rows_)));
+    for (const std::uint32_t row : free_rows_) rows_.prefetch(row, layout().bytes);
   }
   SATRAP_ASSERT(!free_rows_.empty());
   const std::uint32_t row = free_rows_.back();
@@ -84,9 +127,10 @@ std::uint32_t Table::Impl::take_row() {
 }
 
 std::uint32_t Table::Impl::new_row(FeatureId id, std::uint64_t hash, Entry entry,
-                                   Recency::Bin bin) {
+                                   EvictionQueue::Bin bin) {
   if (entry) {  // Its id comes back before its memory was taken.
     entry.bin() = bin;
+    queue_.reclaimed(1);
     return entry.row();
   }
   const std::uint32_t row = take_row();
@@ -100,29 +144,49 @@ std::uint32_t Table::Impl::new_row(FeatureId id, std::uint64_t hash, Entry entry
   return row;
 }
 
-void Table::Impl::initialize(std::uint32_t row, FeatureId id) noexcept {
-  initialize_row_(seed_, id_, id, static_cast<float>(config_.init_range), dim(),
-                  rows_.weights(row));
-  std::fill_n(rows_.state(row), optimizer_.state_floats(), optimizer_.initial_state());
-  rows_.set_updates(row, 0);
-}
-
-void Table::Impl::lookup(std::span<const FeatureId> ids, float* out) {
+void Table::Impl::lookup(std::span<const FeatureId> ids, Step step, float* out) {
   if (ids.empty()) return;
   check_fits(ids.size());
-  recency_.begin_batch(static_cast<std::int64_t>(ids.size()), sweep());
+  statistics_.evicted += queue_.begin_batch(static_cast<std::int64_t>(ids.size()), step, sweep());
   missing_.clear();
-  index_.visit(ids, weights_end(), [&](std::size_t i, std::uint64_t, Entry entry) {
+  count(index_.visit(ids, layout().state, [&](std::size_t i, std::uint64_t hash, Entry entry) {
     if (!live(entry)) {
       missing_.push_back(i);
       return;
     }
-    const Recency::Bin bin = recency_.touch(entry.bin());
+    const EvictionQueue::Bin bin = queue_.touch(entry.bin(), hash);
     if (bin != entry.bin()) entry.bin() = bin;
-    copy_floats(rows_.weights(entry.row()), dim(), out + i * dim());
-  });
+    ops_.read(rows_.at(entry.row()), out + i * dim());
+  }));
   statistics_.hits += static_cast<std::int64_t>(ids.size() - missing_.size());
-  if (!missing_.empty()) insert_missing(ids, out);
+  if (missing_.empty()) return;
+  admit_missing(ids, out);
+  insert_missing(ids, out);
+}
+
+bool Table::Impl::admitted(std::uint64_t hash) noexcept {
+  // Mixed once more: the hash itself says where the id stands in the index.
+  if (mix(hash) > most_admitted_hash_) return false;
+  return !appearances_ || appearances_->count(hash, static_cast<unsigned>(config_.admit_after));
+}
+
+void Table::Impl::admit_missing(std::span<const FeatureId> ids, float* out) {
+  if (!appearances_ && config_.admit_share == 1) return;
+  constexpr std::size_t kAhead = 16;
+  std::size_t kept = 0;
+  for (std::size_t k = 0; k < missing_.size(); ++k) {
+    if (appearances_ && k + kAhead < missing_.size()) {
+      appearances_->prefetch(index_.hash(ids[missing_[k + kAhead]]));
+    }
+    const std::size_t i = missing_[k];
+    if (admitted(index_.hash(ids[i]))) {
+      missing_[kept++] = i;
+    } else {
+      std::copy(absent_.begin(), absent_.end(), out + i * dim());
+    }
+  }
+  statistics_.not_admitted += static_cast<std::int64_t>(missing_.size() - kept);
+  missing_.resize(kept);
 }
 
 void Table::Impl::insert_missing(std::span<const FeatureId> ids, float* out) {
@@ -137,43 +201,37 @@ void Table::Impl::insert_missing(std::span<const FeatureId> ids, float* out) {
     if (live(entry)) {  // The batch has the id twice.
       row = entry.row();
     } else {
-      const Recency::Bin bin = recency_.next();
+      const EvictionQueue::Bin bin = queue_.next();
       row = new_row(ids[i], hash, entry, bin);
-      recency_.enter(bin);
-      initialize(row, ids[i]);
+      queue_.enter(bin);
+      ops_.initialize(ids[i], rows_.at(row));
       ++statistics_.inserted;
     }
-    copy_floats(rows_.weights(row), dim(), out + i * dim());
+    ops_.read(rows_.at(row), out + i * dim());
   }
 }
 
 void Table::Impl::peek(std::span<const FeatureId> ids, float* out) const {
-  index_.visit(ids, weights_end(), [&](std::size_t i, std::uint64_t, Entry entry) {
+  index_.visit(ids, layout().state, [&](std::size_t i, std::uint64_t, Entry entry) {
     if (live(entry)) {
-      copy_floats(rows_.weights(entry.row()), dim(), out + i * dim());
+      ops_.read(rows_.at(entry.row()), out + i * dim());
     } else {
-      std::fill_n(out + i * dim(), dim(), 0.0f);
+      std::copy(absent_.begin(), absent_.end(), out + i * dim());
     }
   });
 }
 
 void Table::Impl::apply(std::span<const FeatureId> ids, const float* gradients,
                         const UpdateContext& context) {
-  Hyper hyper = optimizer_.hyper(context.step, context.lr_factor);
+  const Hyper hyper = ops_.hyper(context);
   std::int64_t dropped = 0;
-  index_.visit(ids, rows_.layout().bytes, [&](std::size_t i, std::uint64_t, Entry entry) {
-    if (!live(entry)) {
+  count(index_.visit(ids, layout().bytes, [&](std::size_t i, std::uint64_t, Entry entry) {
+    if (live(entry)) {
+      ops_.update(hyper, ids[i], gradients + i * dim(), rows_.at(entry.row()));
+    } else {
       ++dropped;
-      return;
     }
-    const std::uint32_t row = entry.row();
-    if (optimizer_.keeps_updates()) {
-      const std::uint32_t t = rows_.updates(row) + 1;
-      rows_.set_updates(row, t);
-      optimizer_.correct_bias(hyper, t);
-    }
-    optimizer_.update(hyper, dim(), gradients + i * dim(), rows_.weights(row), rows_.state(row));
-  });
+  }));
   statistics_.gradients_dropped += dropped;
   statistics_.gradients_applied += static_cast<std::int64_t>(ids.size()) - dropped;
 }
@@ -181,10 +239,15 @@ void Table::Impl::apply(std::span<const FeatureId> ids, const float* gradients,
 TableStatistics Table::Impl::statistics() const noexcept {
   TableStatistics statistics = statistics_;
   statistics.rows = size();
-  statistics.bytes =
-      arena_.bytes() + rows_.metadata_bytes() + index_.metadata_bytes() +
+  statistics.capacity = capacity();
+  statistics.row_bytes = rows_.bytes();
+  statistics.index_bytes = arena_.bytes() - rows_.bytes();
+  statistics.admission_bytes = appearances_ ? appearances_->bytes() : 0;
+  statistics.other_bytes =
+      rows_.metadata_bytes() + index_.metadata_bytes() +
       static_cast<std::int64_t>(free_rows_.capacity() * sizeof(std::uint32_t) +
                                 missing_.capacity() * sizeof(std::size_t) + sizeof(Impl));
+  statistics.slots = index_.slots();
   return statistics;
 }
 
@@ -194,14 +257,12 @@ Table::~Table() = default;
 Table::Table(Table&&) noexcept = default;
 Table& Table::operator=(Table&&) noexcept = default;
 
-void Table::lookup(std::span<const FeatureId> ids, Missing missing, float* out) {
-  if (missing == Missing::insert) {
-    impl_->lookup(ids, out);
-  } else {
-    impl_->peek(ids, out);
-  }
+void Table::lookup(std::span<const FeatureId> ids, Step step, float* out) {
+  impl_->lookup(ids, step, out);
 }
-
+void Table::peek(std::span<const FeatureId> ids, float* out) const {
+  impl_->peek(ids, out);
+}
 void Table::apply(std::span<const FeatureId> ids, const float* gradients,
                   const UpdateContext& context) {
   impl_->apply(ids, gradients, context);
@@ -217,19 +278,32 @@ void Table::import_rows(const RowBlock& block) {
   impl_->import_rows(block);
 }
 
+void Table::save_admission(std::vector<std::uint16_t>& cells) const {
+  cells.clear();
+  if (impl_->appearances()) impl_->appearances()->save(cells);
+}
+bool Table::restore_admission(std::span<const std::uint16_t> cells) {
+  return impl_->appearances() ? impl_->appearances()->restore(cells) : cells.empty();
+}
+
 std::int64_t Table::bytes_per_row(const config::TableConfig& config) {
-  const RowOptimizer optimizer(checked(config));
-  return static_cast<std::int64_t>(layout_of(config, optimizer).bytes) + Index::kBytesPerEntry;
+  return store::bytes_per_row(config, RowOps(TableId{0}, checked(config), 0).layout());
 }
 
 const config::TableConfig& Table::config() const noexcept {
   return impl_->config();
 }
+const RowLayout& Table::layout() const noexcept {
+  return impl_->ops().layout();
+}
 std::int64_t Table::dim() const noexcept {
   return impl_->config().dim;
 }
-std::int64_t Table::state_floats() const noexcept {
-  return impl_->state_floats();
+std::int64_t Table::state_values() const noexcept {
+  return impl_->ops().state_values();
+}
+config::Storage Table::state_storage() const noexcept {
+  return impl_->config().moments;
 }
 std::int64_t Table::size() const noexcept {
   return impl_->size();

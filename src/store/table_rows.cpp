@@ -1,6 +1,8 @@
 // Rows across the boundary of a table: order, export, import.
 
 #include <algorithm>
+#include <cstring>
+#include <type_traits>
 #include <utility>
 
 #include "core/error.hpp"
@@ -22,13 +24,26 @@ void visit_ids(const Rows& rows, std::span<const std::uint32_t> numbers, Visit&&
   }
 }
 
+/// Calls copy(in row, in block, bytes) for each part of row i of a block but its id.
+template <class Row, class Block, class Copy>
+void for_each_part(Row* row, const RowLayout& layout, Block& block, std::size_t i, Copy&& copy) {
+  using Byte = std::conditional_t<std::is_const_v<Block>, const std::byte, std::byte>;
+  const auto part = [&](std::size_t offset, auto* values, std::size_t bytes) {
+    if (bytes > 0) copy(row + offset, reinterpret_cast<Byte*>(values) + i * bytes, bytes);
+  };
+  part(layout.updates, block.updates.data(), layout.has_updates ? sizeof(std::uint32_t) : 0);
+  part(layout.scale, block.scales.data(), layout.has_scale ? sizeof(float) : 0);
+  part(layout.weights, block.weights.data(), layout.weight_bytes);
+  part(layout.state, block.state.data(), layout.state_bytes);
+}
+
 }  // namespace
 
 RowOrder Table::Impl::order_rows(std::uint32_t virtual_shards) const {
   std::vector<std::uint32_t> numbers;
   numbers.reserve(static_cast<std::size_t>(size()));
-  index_.visit_all([&](std::uint32_t row, Recency::Bin bin) {
-    if (!recency_.dead(bin)) numbers.push_back(row);
+  index_.visit_all([&](std::uint32_t row, EvictionQueue::Bin bin) {
+    if (!queue_.dead(bin)) numbers.push_back(row);
   });
 
   // A counting sort by shard, then each shard by id.
@@ -58,23 +73,24 @@ RowOrder Table::Impl::order_rows(std::uint32_t virtual_shards) const {
 
 void Table::Impl::export_rows(std::span<const RowNumber> rows, RowBlock& block) const {
   const std::size_t n = rows.size();
-  const auto floats = static_cast<std::size_t>(state_floats());
+  const RowLayout& row_layout = layout();
   block.ids.resize(n);
-  block.weights.resize(n * dim());
-  block.state.resize(n * floats);
-  block.updates.resize(n);
+  block.weights.resize(n * row_layout.weight_bytes);
+  block.scales.resize(row_layout.has_scale ? n : 0);
+  block.state.resize(n * row_layout.state_bytes);
+  block.updates.resize(row_layout.has_updates ? n : 0);
   block.touched.resize(n);
   for (std::size_t i = 0; i < n; ++i) {
-    if (i + kAhead < n) rows_.prefetch(raw(rows[i + kAhead]), rows_.layout().bytes);
-    const std::uint32_t row = raw(rows[i]);
-    block.ids[i] = rows_.id(row);
-    std::copy_n(rows_.weights(row), dim(), &block.weights[i * dim()]);
-    if (floats > 0) std::copy_n(rows_.state(row), floats, &block.state[i * floats]);
-    block.updates[i] = rows_.updates(row);
+    if (i + kAhead < n) rows_.prefetch(raw(rows[i + kAhead]), row_layout.bytes);
+    block.ids[i] = rows_.id(raw(rows[i]));
+    for_each_part(rows_.at(raw(rows[i])), row_layout, block, i,
+                  [](const std::byte* in_row, std::byte* in_block, std::size_t bytes) {
+                    std::memcpy(in_block, in_row, bytes);
+                  });
   }
   index_.visit(block.ids, sizeof(FeatureId), [&](std::size_t i, std::uint64_t, Entry entry) {
     SATRAP_ASSERT(entry);
-    block.touched[i] = recency_.stamp(entry.bin());
+    block.touched[i] = queue_.key(entry.bin());
   });
 }
 
@@ -83,48 +99,57 @@ void Table::Impl::check_sizes(const RowBlock& block) const {
   const auto check = [&](const char* what, std::size_t has, std::size_t per_row) {
     if (has == n * per_row) return;
     throw CheckpointError(
-        fmt::format("table '{}': {} rows come with {} values of {}", config_.name, n, has, what),
+        fmt::format("table '{}': {} rows come with {} {}", config_.name, n, has, what),
         fmt::format("{} per row were expected", per_row),
-        "the rows are of a table with another dim or optimizer, or the file is damaged");
+        "the rows are of a table with another dim, storage or optimizer, or the file is damaged");
   };
-  check("weights", block.weights.size(), dim());
-  check("optimizer state", block.state.size(), static_cast<std::size_t>(state_floats()));
-  check("update counts", block.updates.size(), 1);
-  check("recency", block.touched.size(), 1);
+  check("bytes of weights", block.weights.size(), layout().weight_bytes);
+  check("scales", block.scales.size(), layout().has_scale ? 1 : 0);
+  check("bytes of optimizer state", block.state.size(), layout().state_bytes);
+  check("update counts", block.updates.size(), layout().has_updates ? 1 : 0);
+  check("values of touched", block.touched.size(), 1);
 }
 
-bool Table::Impl::make_room_for_import(Recency::Bin bin) {
-  if (recency_.dead(bin)) return false;
-  if (config_.capacity == 0 || recency_.live() < config_.capacity) return true;
+bool Table::Impl::make_room_for_import(EvictionQueue::Bin bin) {
+  if (queue_.dead(bin)) return false;
+  if (capacity() == 0 || size() < capacity()) return true;
   if (config_.eviction == config::Eviction::none) {
     throw CheckpointError(
         fmt::format("table '{}': the checkpoint has more rows than fit", config_.name),
-        fmt::format("the capacity of this shard is {} rows and eviction is off", config_.capacity),
+        fmt::format("the capacity of this shard is {} rows and eviction is off", capacity()),
         "raise the table's capacity or set eviction = lru");
   }
-  statistics_.evicted += recency_.make_room(1);
-  return !recency_.dead(bin) && recency_.live() < config_.capacity;
+  statistics_.evicted += queue_.make_room(1);
+  return !queue_.dead(bin) && size() < capacity();
+}
+
+void Table::Impl::import_row(const RowBlock& block, std::size_t i, std::uint64_t hash,
+                             Entry entry) {
+  // Whatever row the id has makes way.
+  if (live(entry)) {
+    queue_.leave(entry.bin());
+    queue_.died();
+    entry.bin() = 0;
+  }
+  const EvictionQueue::Bin bin = queue_.bin_of(block.touched[i]);
+  if (!make_room_for_import(bin)) {
+    ++statistics_.evicted;
+    return;
+  }
+  const std::uint32_t row = new_row(block.ids[i], hash, entry, bin);
+  queue_.enter(bin);
+  for_each_part(rows_.at(row), layout(), block, i,
+                [](std::byte* in_row, const std::byte* in_block, std::size_t bytes) {
+                  std::memcpy(in_row, in_block, bytes);
+                });
 }
 
 void Table::Impl::import_rows(const RowBlock& block) {
   check_sizes(block);
-  recency_.admit(block.touched, sweep());
-  const auto floats = static_cast<std::size_t>(state_floats());
-  index_.visit(block.ids, rows_.layout().bytes,
-               [&](std::size_t i, std::uint64_t hash, Entry entry) {
-                 const Recency::Bin bin = recency_.bin_of(block.touched[i]);
-                 if (live(entry)) recency_.leave(entry.bin());
-                 if (!make_room_for_import(bin)) {
-                   if (live(entry)) entry.bin() = 0;
-                   ++statistics_.evicted;
-                   return;
-                 }
-                 const std::uint32_t row = new_row(block.ids[i], hash, entry, bin);
-                 recency_.enter(bin);
-                 std::copy_n(&block.weights[i * dim()], dim(), rows_.weights(row));
-                 std::copy_n(block.state.data() + i * floats, floats, rows_.state(row));
-                 rows_.set_updates(row, block.updates[i]);
-               });
+  queue_.admit(block.touched, sweep());
+  index_.visit(block.ids, layout().bytes, [&](std::size_t i, std::uint64_t hash, Entry entry) {
+    import_row(block, i, hash, entry);
+  });
 }
 
 }  // namespace satrap::store

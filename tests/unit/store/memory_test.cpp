@@ -17,13 +17,15 @@ namespace {
 /// Adds rows of consecutive ids to an index of its own.
 struct Filled {
   Arena arena{"table 'test'"};
-  Rows rows{arena, RowLayout(1, 0, false)};
+  Rows rows{arena, 12};
   Index index{arena, rows, 1234};
+  EvictionQueue queue{config::TableConfig{}, 0};
+  EvictionQueue::Bin bin = queue.next();
 
   void add(FeatureId id) {
     const std::uint32_t row = rows.append();
     rows.set_id(row, id);
-    index.insert(index.hash(id), row, 1);
+    index.insert(index.hash(id), row, bin);
   }
   Entry find(FeatureId id) const { return index.find(id, index.hash(id)); }
 };
@@ -52,12 +54,13 @@ TEST(Index, RemovalLeavesNothingBehind) {
   // Close to a split, so that many entries are not in their home buckets.
   for (std::uint64_t i = 0; i < 36'000; ++i) f.add(FeatureId{i});
   std::vector<std::uint32_t> freed;
-  EXPECT_EQ(f.index.remove_before(1, 100, freed), 0U);
-  EXPECT_EQ(f.index.remove_before(2, 20'000, freed), 20'000U);
+  EXPECT_EQ(f.index.remove_dead(f.queue, 100, freed), 0U);
+  const EvictionQueue all_dead(config::TableConfig{}, 0);
+  EXPECT_EQ(f.index.remove_dead(all_dead, 20'000, freed), 20'000U);
   std::int64_t found = 0;
   for (std::uint64_t i = 0; i < 36'000; ++i) found += static_cast<bool>(f.find(FeatureId{i}));
   EXPECT_EQ(found, 16'000);
-  EXPECT_EQ(f.index.remove_before(2, 100'000, freed), 16'000U);
+  EXPECT_EQ(f.index.remove_dead(all_dead, 100'000, freed), 16'000U);
   std::sort(freed.begin(), freed.end());
   EXPECT_TRUE(std::adjacent_find(freed.begin(), freed.end()) == freed.end());
   // An empty index once more: were counts left over, searches would go on for all of a segment.
@@ -94,7 +97,7 @@ TEST(Index, IdsMadeToCollideDoNot) {
   lookup(table, ids);
   EXPECT_EQ(table.size(), 200'000);
   // 10 bytes per entry, and a last block of each kind that is not full.
-  EXPECT_LT(table.statistics().bytes, 200'000 * (16 + 11) + (4 << 20));
+  EXPECT_LT(table.statistics().bytes(), 200'000 * (16 + 11) + (4 << 20));
 }
 
 TEST(Memory, OverheadPerRow) {
@@ -112,10 +115,10 @@ TEST(Memory, OverheadPerRow) {
     Table table(TableId{0}, table_config(dim, optimizer), 1);
     std::vector<float> out(static_cast<std::size_t>(dim) * 10'000);
     for (std::uint64_t first = 0; first < kRows; first += 10'000) {
-      table.lookup(id_range(first, 10'000), Missing::insert, out.data());
+      table.lookup(id_range(first, 10'000), 0, out.data());
     }
     // The last block of the rows and that of the index are half full on average.
-    const auto bytes = static_cast<double>(table.statistics().bytes - (2 << 20)) / kRows;
+    const auto bytes = static_cast<double>(table.statistics().bytes() - (2 << 20)) / kRows;
     std::cout << "dim " << dim << ": " << bytes << " bytes per row, "
               << bytes - static_cast<double>(values) << " of them overhead\n";
     EXPECT_LT(bytes, static_cast<double>(values) + overhead);
@@ -139,10 +142,10 @@ TEST(Memory, PeakWhileGrowing) {
   std::uint64_t next = 0;
   for (int batch = 0; batch < 100; ++batch) {
     for (FeatureId& id : ids) id = FeatureId{next++};
-    table.lookup(ids, Missing::insert, out.data());
+    table.lookup(ids, 0, out.data());
     peak = std::max(peak, resident() - before);
   }
-  const auto steady = table.statistics().bytes;
+  const auto steady = table.statistics().bytes();
   std::cout << "peak " << peak << ", steady " << steady << '\n';
   EXPECT_LT(static_cast<double>(peak), 1.15 * static_cast<double>(steady));
 }
@@ -162,7 +165,7 @@ TEST(Memory, WhenItEndsAnErrorSaysSoAndTheTableIsWhole) {
   std::uint64_t first = 0;
   try {
     for (; first < 1'000'000; first += 1000) {
-      table.lookup(id_range(first, 1000), Missing::insert, out.data());
+      table.lookup(id_range(first, 1000), 0, out.data());
     }
   } catch (const InternalError& error) {
     message = error.what();

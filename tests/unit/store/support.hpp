@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <span>
 #include <string>
 #include <vector>
@@ -38,10 +40,15 @@ inline std::vector<FeatureId> id_range(std::uint64_t first, std::size_t n) {
   return ids;
 }
 
-inline std::vector<float> lookup(Table& table, std::span<const FeatureId> ids,
-                                 Missing missing = Missing::insert) {
+inline std::vector<float> lookup(Table& table, std::span<const FeatureId> ids, Step step = 0) {
   std::vector<float> out(ids.size() * static_cast<std::size_t>(table.dim()), -77.0f);
-  table.lookup(ids, missing, out.data());
+  table.lookup(ids, step, out.data());
+  return out;
+}
+
+inline std::vector<float> peek(const Table& table, std::span<const FeatureId> ids) {
+  std::vector<float> out(ids.size() * static_cast<std::size_t>(table.dim()), -77.0f);
+  table.peek(ids, out.data());
   return out;
 }
 
@@ -50,6 +57,19 @@ inline std::vector<float> random_floats(RandomSequence& random, std::size_t n) {
   std::vector<float> values(n);
   for (float& value : values) value = 2.0f * unit_float(random()) - 1.0f;
   return values;
+}
+
+/// Numbers of a column of a RowBlock, and back.
+template <class T = float>
+std::vector<T> numbers(const std::vector<std::byte>& column) {
+  std::vector<T> values(column.size() / sizeof(T));
+  if (!values.empty()) std::memcpy(values.data(), column.data(), values.size() * sizeof(T));
+  return values;
+}
+template <class T>
+std::vector<std::byte> column(const std::vector<T>& values) {
+  const auto bytes = std::as_bytes(std::span(values));
+  return {bytes.begin(), bytes.end()};
 }
 
 /// All rows in checkpoint order.
@@ -62,6 +82,7 @@ inline RowBlock export_all(const Table& table, std::uint32_t virtual_shards = 16
 inline void expect_same_rows(const RowBlock& a, const RowBlock& b) {
   ASSERT_EQ(a.ids, b.ids);
   EXPECT_EQ(a.weights, b.weights);
+  EXPECT_EQ(a.scales, b.scales);
   EXPECT_EQ(a.state, b.state);
   EXPECT_EQ(a.updates, b.updates);
   EXPECT_EQ(a.touched, b.touched);

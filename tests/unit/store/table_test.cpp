@@ -57,7 +57,7 @@ TEST(Table, EvaluationChangesNothing) {
   const auto before = export_all(table);
   const auto statistics = table.statistics();
 
-  const auto rows = lookup(table, id_range(30, 100), Missing::zeros);
+  const auto rows = peek(table, id_range(30, 100));
 
   EXPECT_THAT(std::span(rows).subspan(3 * 30), Each(0.0f));
   EXPECT_TRUE(std::any_of(rows.begin(), rows.begin() + 3 * 30, [](float x) { return x != 0; }));
@@ -68,8 +68,8 @@ TEST(Table, EvaluationChangesNothing) {
 
 TEST(Table, EmptyBatchesAreFine) {
   Table table(TableId{0}, table_config(3), 1);
-  table.lookup({}, Missing::insert, nullptr);
-  table.lookup({}, Missing::zeros, nullptr);
+  table.lookup({}, 1, nullptr);
+  table.peek({}, nullptr);
   table.apply({}, nullptr, {});
   table.import_rows({});
   RowBlock block;
@@ -83,7 +83,7 @@ TEST(Table, IdsThatDifferOnlyInTheirHighBitsAreDifferentRows) {
   for (std::uint64_t high = 0; high < 20'000; ++high) ids.push_back(FeatureId{high << 45});
   const auto rows = lookup(table, ids);
   EXPECT_EQ(table.size(), 20'000);
-  EXPECT_EQ(lookup(table, ids, Missing::zeros), rows);
+  EXPECT_EQ(peek(table, ids), rows);
 }
 
 // The trap: a gradient must reach its own row, whatever happens to its neighbours.
@@ -101,7 +101,7 @@ TEST(Table, GradientsOfIdsWithoutARowAreDroppedAndChangeNothingElse) {
   }
   table.apply(batch, gradients.data(), {});
 
-  const auto after = lookup(table, present, Missing::zeros);
+  const auto after = peek(table, present);
   const float expected[] = {11 * 0.125f, 21 * 0.125f, 0, 51 * 0.125f};
   for (std::size_t i = 0; i < present.size(); ++i) {
     for (std::size_t k = 0; k < 3; ++k) {
@@ -122,7 +122,7 @@ TEST(Table, GradientsOfEvictedRowsAreDropped) {
   table.apply(id_range(0, 100), gradients.data(), {});
   EXPECT_EQ(table.statistics().gradients_dropped, 100);
   expect_same_rows(export_all(table), before);
-  EXPECT_THAT(lookup(table, id_range(0, 100), Missing::zeros), Each(0.0f));
+  EXPECT_THAT(peek(table, id_range(0, 100)), Each(0.0f));
 }
 
 TEST(Table, AnEvictedRowStartsAgainWithItsInitialWeightsAndState) {
@@ -188,7 +188,14 @@ TEST(Table, ConfigsThatNoTableCanHaveAreRefused) {
   EXPECT_THAT(refused([](auto& c) { c.capacity = -1; }), HasSubstr("capacity"));
   EXPECT_THAT(refused([](auto& c) { c.init_range = -0.1; }), HasSubstr("init_range"));
   EXPECT_THAT(refused([](auto& c) { c.momentum = 0.9; }), HasSubstr("momentum"));
-  EXPECT_THAT(refused([](auto& c) { c.weight_decay = 0.1; }), HasSubstr("weight_decay"));
+  EXPECT_THAT(refused([](auto& c) {
+                c.optimizer = Optimizer::ftrl;
+                c.weight_decay = 0.1;
+              }),
+              HasSubstr("weight_decay"));
+  EXPECT_THAT(refused([](auto& c) { c.eviction = config::Eviction::ttl; }), HasSubstr("ttl"));
+  EXPECT_THAT(refused([](auto& c) { c.admit_after = 16; }), HasSubstr("admit_after"));
+  EXPECT_THAT(refused([](auto& c) { c.capacity_bytes = 1000; }), HasSubstr("capacity_bytes"));
   EXPECT_THAT(refused([](auto& c) {
                 c.optimizer = Optimizer::adam;
                 c.initial_accumulator = 0.1;
@@ -225,7 +232,7 @@ TEST(Table, MovesKeepTheRows) {
   Table b = std::move(a);
   Table c(TableId{1}, table_config(7), 2);
   c = std::move(b);
-  EXPECT_EQ(lookup(c, id_range(0, 10), Missing::zeros), rows);
+  EXPECT_EQ(peek(c, id_range(0, 10)), rows);
 }
 
 TEST(Table, ABatchWithAnIdTwiceDoesNoHarm) {
