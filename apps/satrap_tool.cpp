@@ -1,4 +1,5 @@
-// satrap-tool: serial helpers: makes synthetic data, looks into checkpoints.
+// satrap-tool: serial helpers: makes synthetic data, looks into checkpoints, tries what a store
+// holds.
 
 #include <boost/program_options.hpp>
 #include <cstdio>
@@ -8,9 +9,11 @@
 #include <vector>
 
 #include "checkpoint/checkpoint.hpp"
+#include "config/value.hpp"
 #include "core/error.hpp"
 #include "core/processor.hpp"
 #include "data/synthetic.hpp"
+#include "store/capacity/report.hpp"
 
 namespace {
 
@@ -20,11 +23,14 @@ using satrap::ConfigError;
 constexpr const char* kUsage = R"(usage: satrap-tool make-data [--train PATH] [--valid PATH] [...]
        satrap-tool inspect CHECKPOINT
        satrap-tool verify CHECKPOINT
+       satrap-tool capacity [--memory BYTES] [--dim N] [--sweep] [...]
 
 make-data   writes Criteo-format files whose labels a planted model draws, and prints the best AUC and log
             loss that any model can reach on the second one
 inspect     prints what a checkpoint directory step-<N> holds
 verify      reads every byte of a checkpoint and compares it with its checksums
+capacity    trains a table of limited memory on ids of a large space, until it is full and beyond, and prints
+            what it holds and how fast it is
 )";
 
 po::variables_map parse(const std::vector<std::string>& arguments,
@@ -99,10 +105,62 @@ void inspect(const std::string& path) {
       info.step, info.samples, info.position.epoch, info.position.sample, info.seed, info.servers,
       info.virtual_shards, info.bytes, info.dense_floats);
   for (const auto& table : info.tables) {
-    std::cout << fmt::format("table {:<16}  {} rows, dim {}, {} with {} floats of state per row\n",
-                             table.name, table.rows, table.dim, table.optimizer,
-                             table.state_floats);
+    std::cout << fmt::format(
+        "table {:<16}  {} rows, dim {} in {}, {} with {} {} of state per row\n", table.name,
+        table.rows, table.dim, satrap::config::name_of(table.storage), table.optimizer,
+        table.state_values, satrap::config::name_of(table.state_storage));
   }
+}
+
+template <class E>
+void parse_choice(const std::string& option, const std::string& text, E& value) {
+  try {
+    satrap::config::parse_value(text, value);
+  } catch (const satrap::config::BadValue& bad) {
+    std::string choices;
+    for (const auto& choice : satrap::config::Spellings<E>::all) {
+      choices += fmt::format("{}{}", choices.empty() ? "" : ", ", choice.text);
+    }
+    throw ConfigError(fmt::format("command line: {} {} {}", option, text, bad.problem), {},
+                      "use one of " + choices);
+  }
+}
+
+void capacity(const std::vector<std::string>& arguments) {
+  satrap::store::CapacityOptions o;
+  std::string memory = "1G", ids = "1T", storage = "fp32", optimizer = "rowwise_adagrad";
+  std::string eviction = "lru";
+  po::options_description options("options of capacity", 100);
+  const auto add = [&](const char* name, auto& value, const char* meaning) {
+    options.add_options()(name, po::value(&value)->default_value(value), meaning);
+  };
+  add("memory", memory, "bytes of the table, with K, M, G or T in powers of 1024");
+  add("dim", o.table.dim, "weights per row");
+  add("ids", ids, "of the id space, with K, M, G or T in powers of 1000");
+  add("storage", storage, "of weights: fp32, fp16, bf16 or int8");
+  add("optimizer", optimizer, "as table.NAME.optimizer");
+  add("eviction", eviction, "lru or lfu");
+  add("admit-after", o.table.admit_after, "the appearance that earns an id its row");
+  add("batch", o.batch, "ids drawn per step, duplicates included");
+  add("zipf", o.zipf_exponent, "P(id of rank r) ~ r^-zipf");
+  add("seconds", o.seconds, "that a stage is measured for, at most");
+  add("seed", o.seed, "of ids, rows and gradients");
+  options.add_options()("sweep",
+                        "id spaces of 6.25 to 100 trillion parameters, in the same memory");
+  options.add_options()("help,h", "this text");
+  const auto given = parse(arguments, options, {});
+  if (given.count("help") != 0) {
+    std::cout << options;
+    return;
+  }
+  o.table.capacity_bytes = satrap::store::parse_amount("--memory", memory, 1024);
+  o.ids = satrap::store::parse_amount("--ids", ids, 1000);
+  parse_choice("--storage", storage, o.table.storage);
+  parse_choice("--optimizer", optimizer, o.table.optimizer);
+  parse_choice("--eviction", eviction, o.table.eviction);
+  const auto report =
+      given.count("sweep") != 0 ? satrap::store::report_sweep : satrap::store::report_capacity;
+  report(o, std::cout, std::cerr);
 }
 
 void run(const std::vector<std::string>& words) {
@@ -116,6 +174,8 @@ void run(const std::vector<std::string>& words) {
     const std::string path = checkpoint_argument(arguments);
     satrap::checkpoint::verify(path);
     std::cout << path << ": every checksum agrees\n";
+  } else if (what == "capacity") {
+    capacity(arguments);
   } else if (what == "--help" || what == "-h") {
     std::cout << kUsage;
   } else {

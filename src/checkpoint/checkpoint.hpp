@@ -54,8 +54,8 @@ void remove_unfinished(const std::filesystem::path& root);
 std::filesystem::path begin_save(const std::filesystem::path& root, Step step);
 
 /// Writes the rows that `server` holds into `directory`, the temporary one of its step. Memory
-/// beyond the tables: 4-8 bytes per row of the largest table and one block of rows. `tables` in the
-/// order of the config.
+/// beyond the tables: 4-8 bytes per row of the largest table, one block of rows, and the largest
+/// admission window. `tables` in the order of the config.
 void save_shard(const std::filesystem::path& directory, const RowPlacement& placement,
                 ServerId server, std::span<const store::Table> tables);
 
@@ -72,9 +72,11 @@ std::optional<std::filesystem::path> newest(const std::filesystem::path& root);
 
 /// Reads into `tables` the rows of the virtual shards that `server` owns under `placement`, from
 /// the files of any number of servers. Throws CheckpointError, naming the file, if the tables,
-/// their order, dims or optimizers or the number of virtual shards differ, a checksum fails or a
-/// file is damaged; the tables then hold a part of the rows. Reads the selected rows once and needs
-/// one block of rows of memory.
+/// their order, dims, storage types or optimizers or the number of virtual shards differ, a
+/// checksum fails or a file is damaged; the tables then hold a part of the rows. Reads the selected
+/// rows once and needs one block of rows of memory. The appearances counted of ids without rows
+/// come back as well if the server's shards and the admission window are those of the checkpoint;
+/// if not, server 0 logs that they are counted anew.
 void load_shard(const std::filesystem::path& checkpoint, const RowPlacement& placement,
                 ServerId server, std::span<store::Table> tables);
 
@@ -87,7 +89,9 @@ struct TableInfo {
   std::string name;
   std::string optimizer;
   std::int64_t dim = 0;
-  std::int64_t state_floats = 0;  ///< Floats of optimizer state per row.
+  config::Storage storage{};
+  std::int64_t state_values = 0;    ///< Numbers of optimizer state per row,
+  config::Storage state_storage{};  ///< and their type.
   std::int64_t rows = 0;
 };
 

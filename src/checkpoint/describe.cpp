@@ -2,6 +2,7 @@
 #include "checkpoint/contents.hpp"
 #include "checkpoint/format.hpp"
 #include "checkpoint/rows.hpp"
+#include "checkpoint/table_layout.hpp"
 
 namespace satrap::checkpoint {
 
@@ -39,7 +40,9 @@ CheckpointInfo describe(const std::filesystem::path& checkpoint) {
     info.tables.push_back({.name = layout.name,
                            .optimizer = layout.optimizer,
                            .dim = layout.dim,
-                           .state_floats = layout.state_floats,
+                           .storage = layout.storage,
+                           .state_values = layout.state_values,
+                           .state_storage = layout.state_storage,
                            .rows = layout.rows});
   }
   return info;

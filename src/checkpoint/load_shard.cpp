@@ -6,7 +6,9 @@
 #include "checkpoint/contents.hpp"
 #include "checkpoint/format.hpp"
 #include "checkpoint/rows.hpp"
+#include "checkpoint/table_layout.hpp"
 #include "core/error.hpp"
+#include "core/log.hpp"
 
 namespace satrap::checkpoint {
 
@@ -27,7 +29,13 @@ void check_layout(const std::filesystem::path& file, const TableLayout& saved,
   };
   check("the dim", saved.dim, wanted.dim);
   check("the optimizer", saved.optimizer, wanted.optimizer);
-  check("the number of state floats", saved.state_floats, wanted.state_floats);
+  check("the storage", config::name_of(saved.storage), config::name_of(wanted.storage));
+  check("the number of state values", saved.state_values, wanted.state_values);
+  check("moments of type", config::name_of(saved.state_storage),
+        config::name_of(wanted.state_storage));
+  // Of two tables with the same optimizer, only this makes one of them count updates.
+  const auto correction = [](bool row) { return row ? "row" : "global"; };
+  check("bias_correction", correction(saved.has_updates), correction(wanted.has_updates));
   // Other ones make other rows of the same ids.
   check("hash_rows", saved.hash_rows, wanted.hash_rows);
   check("hash_buckets", saved.hash_buckets, wanted.hash_buckets);
@@ -48,22 +56,34 @@ void check_names(const std::filesystem::path& file, const h5::Group& tables,
   }
 }
 
-/// Imports the rows of virtual shards [first, end) of one file.
-void load_file(const std::filesystem::path& checkpoint, const FileEntry& entry, std::int64_t first,
-               std::int64_t end, std::span<store::Table> tables) {
+/// False if `group` has appearances of ids without rows and `table` goes on without them.
+bool restore_admission(const h5::Group& group, bool same_shard, store::Table& table) {
+  if (table.config().admit_after <= 1 || !group.has(kAdmission)) return true;
+  return same_shard && table.restore_admission(group.dataset(kAdmission).read<std::uint16_t>());
+}
+
+/// Imports the rows of virtual shards [first, end) of one file, and the appearances if they are all
+/// that the server owns and the file has. Returns the names of the tables that lose theirs.
+std::vector<std::string> load_file(const std::filesystem::path& checkpoint, const FileEntry& entry,
+                                   std::int64_t first, std::int64_t end, bool same_shard,
+                                   std::span<store::Table> tables) {
   const auto path = checkpoint / entry.name;
   const h5::File file = open_checked(checkpoint, entry);
   const h5::Group groups = file.group("tables");
   check_names(path, groups, tables);
+  std::vector<std::string> counted_anew;
   for (std::size_t t = 0; t < tables.size(); ++t) {
     const auto& name = tables[t].config().name;
-    RowReader reader(checkpoint, entry.name, groups.group(name));
+    const h5::Group group = groups.group(name);
+    RowReader reader(checkpoint, entry.name, group);
     check_layout(path, reader.layout(),
                  layout_of(tables[t], TableId{static_cast<std::uint32_t>(t)}));
     reader.select_shards(first - entry.first_shard, end - entry.first_shard);
     store::RowBlock block;
     while (reader.next(block)) tables[t].import_rows(block);
+    if (!restore_admission(group, same_shard, tables[t])) counted_anew.push_back(name);
   }
+  return counted_anew;
 }
 
 }  // namespace
@@ -78,16 +98,24 @@ void load_shard(const std::filesystem::path& checkpoint, const RowPlacement& pla
   const std::int64_t begin = placement.first_shard(server);
   const std::int64_t end = placement.first_shard(ServerId{raw(server) + 1});
   std::int64_t found = 0;
+  std::vector<std::string> counted_anew;
   for (const auto& entry : contents.files) {
     const std::int64_t from = std::max(begin, entry.first_shard);
     const std::int64_t to = std::min(end, entry.end_shard);
     if (from >= to) continue;
-    load_file(checkpoint, entry, from, to, tables);
+    const bool same_shard = entry.first_shard == begin && entry.end_shard == end;
+    counted_anew = load_file(checkpoint, entry, from, to, same_shard, tables);
     found += to - from;
   }
   if (found != end - begin) {
     damaged(checkpoint, kContentsFile,
             fmt::format("its files hold {} of virtual shards {} to {}", found, begin, end));
+  }
+  if (!counted_anew.empty() && raw(server) == 0) {
+    spdlog::warn(
+        "the appearances of ids without rows are counted anew in table {}: roles.servers or the "
+        "admission window is not that of the checkpoint",
+        fmt::join(counted_anew, ", "));
   }
 }
 

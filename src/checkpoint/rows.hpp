@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "checkpoint/format.hpp"
+#include "checkpoint/table_layout.hpp"
 #include "store/table.hpp"
 
 namespace satrap::checkpoint {
@@ -34,9 +34,10 @@ class RowReader {
   std::filesystem::path checkpoint_;
   std::string file_;
   TableLayout layout_;
-  Columns columns_;
+  std::vector<Column> columns_;
+  std::vector<h5::Dataset> datasets_;      ///< [columns]
   std::vector<std::int64_t> shard_begin_;  ///< [shards + 1]
-  std::vector<std::uint64_t> checksums_;   ///< [blocks, kColumns]
+  std::vector<std::uint64_t> checksums_;   ///< [blocks, columns]
   std::int64_t position_ = 0;              ///< The next row of the selection,
   std::int64_t end_ = 0;                   ///< and the row behind its last one.
 };

@@ -4,6 +4,7 @@
 
 #include "checkpoint/checkpoint.hpp"
 #include "checkpoint/format.hpp"
+#include "checkpoint/table_layout.hpp"
 #include "core/error.hpp"
 #include "core/file.hpp"
 
@@ -35,9 +36,15 @@ std::span<const std::int64_t> shard_begin_of(const store::RowOrder& order, Shard
   return begin;
 }
 
-/// Writes all rows, block by block; returns the checksums [blocks, columns].
-std::vector<std::uint64_t> write_rows(const store::Table& table, const store::RowOrder& order,
-                                      const TableLayout& layout, Columns& columns) {
+/// Writes all rows to their datasets, which it makes, block by block; returns the checksums
+/// [blocks, columns].
+std::vector<std::uint64_t> write_rows(h5::Group& group, const store::Table& table,
+                                      const store::RowOrder& order, const TableLayout& layout,
+                                      const std::vector<Column>& columns) {
+  std::vector<h5::Dataset> datasets;
+  for (const Column& column : columns) {
+    datasets.push_back(group.create_dataset(column.name, column.number, column.shape(layout.rows)));
+  }
   std::vector<std::uint64_t> checksums;
   store::RowBlock block;
   for (std::int64_t first = 0; first < layout.rows; first += layout.block_rows) {
@@ -46,10 +53,11 @@ std::vector<std::uint64_t> write_rows(const store::Table& table, const store::Ro
         std::span(order.rows)
             .subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(count)),
         block);
-    for_each_column(columns, block, [&]<class T>(h5::Dataset& column, std::span<T> values) {
-      column.write_rows<T>(first, count, values);
-      checksums.push_back(block_checksum(values));
-    });
+    for (std::size_t c = 0; c < columns.size(); ++c) {
+      const auto bytes = columns[c].bytes(block);
+      datasets[c].write_rows(first, count, bytes);
+      checksums.push_back(block_checksum(bytes));
+    }
   }
   return checksums;
 }
@@ -68,9 +76,17 @@ void save_table(h5::Group& tables, const store::Table& table, TableId id,
   write_layout(group, layout);
   group.write_dataset<std::int64_t>("shard_begin", {static_cast<std::int64_t>(shard_begin.size())},
                                     shard_begin);
-  auto checksums = group.create_dataset<std::uint64_t>("checksums", {layout.blocks(), kColumns});
-  Columns columns = Columns::create(group, layout);
-  checksums.write<std::uint64_t>(write_rows(table, order, layout, columns));
+  const auto columns = columns_of(layout);
+  auto checksums = group.create_dataset<std::uint64_t>(
+      "checksums", {layout.blocks(), static_cast<std::int64_t>(columns.size())});
+  checksums.write<std::uint64_t>(write_rows(group, table, order, layout, columns));
+
+  std::vector<std::uint16_t> admission;
+  table.save_admission(admission);
+  if (!admission.empty()) {
+    group.write_dataset<std::uint16_t>(kAdmission, {static_cast<std::int64_t>(admission.size())},
+                                       admission);
+  }
 }
 
 }  // namespace

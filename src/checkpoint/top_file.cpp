@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "checkpoint/format.hpp"
+#include "checkpoint/table_layout.hpp"
 #include "core/error.hpp"
 #include "core/file.hpp"
 
@@ -44,10 +45,8 @@ ServerFile read_server_file(const std::filesystem::path& path, Step step) {
   for (const auto& name : tables.children()) {
     const h5::Group group = tables.group(name);
     server.tables.push_back(read_layout(group));
-    const Columns columns = Columns::open(group);
-    for (const auto* column :
-         {&columns.ids, &columns.weights, &columns.state, &columns.updates, &columns.touched}) {
-      rows.push_back(column->extent());
+    for (const Column& column : columns_of(server.tables.back())) {
+      rows.push_back(group.dataset(column.name).extent());
     }
   }
   server.entry = describe_file(path, std::move(rows));
@@ -85,12 +84,10 @@ void show_table(h5::Group& tables, const WholeTable& table) {
     }
     return parts;
   };
-  const std::int64_t rows = table.layout.rows;
-  group.create_virtual<std::uint64_t>("ids", {rows}, parts_of("ids"));
-  group.create_virtual<float>("weights", {rows, table.layout.dim}, parts_of("weights"));
-  group.create_virtual<float>("state", {rows, table.layout.state_floats}, parts_of("state"));
-  group.create_virtual<std::uint32_t>("updates", {rows}, parts_of("updates"));
-  group.create_virtual<std::uint32_t>("touched", {rows}, parts_of("touched"));
+  for (const Column& column : columns_of(table.layout)) {
+    group.create_virtual(column.name, column.number, column.shape(table.layout.rows),
+                         parts_of(column.name));
+  }
 }
 
 void check_dense(const std::filesystem::path& path, Step step) {

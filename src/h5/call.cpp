@@ -78,6 +78,10 @@ hid_t memory_type<std::uint32_t>() {
   return H5T_NATIVE_UINT32;
 }
 template <>
+hid_t memory_type<std::uint16_t>() {
+  return H5T_NATIVE_UINT16;
+}
+template <>
 hid_t memory_type<std::int64_t>() {
   return H5T_NATIVE_INT64;
 }
@@ -99,8 +103,45 @@ hid_t file_type<std::uint32_t>() {
   return H5T_STD_U32LE;
 }
 template <>
+hid_t file_type<std::uint16_t>() {
+  return H5T_STD_U16LE;
+}
+template <>
 hid_t file_type<std::int64_t>() {
   return H5T_STD_I64LE;
+}
+
+namespace {
+
+/// HDF5 has no name for IEEE's half: sign 1, exponent 5, mantissa 10 bits.
+Handle half_type() {
+  const auto done = [](herr_t result) { check(result, "make a type", "float16", -1); };
+  Handle type(check(H5Tcopy(H5T_IEEE_F32LE), "make a type", "float16", -1));
+  done(H5Tset_fields(type.id(), 15, 10, 5, 0, 10));
+  done(H5Tset_size(type.id(), 2));
+  done(H5Tset_ebias(type.id(), 15));
+  return type;
+}
+
+}  // namespace
+
+Handle file_type(Number number) {
+  const auto copy = [](hid_t type) { return Handle(check(H5Tcopy(type), "copy a type", {}, -1)); };
+  switch (number) {
+    case Number::float32:
+      return copy(H5T_IEEE_F32LE);
+    case Number::float16:
+      return half_type();
+    case Number::int8:
+      return copy(H5T_STD_I8LE);
+    case Number::uint16:
+      return copy(H5T_STD_U16LE);
+    case Number::uint32:
+      return copy(H5T_STD_U32LE);
+    case Number::uint64:
+      return copy(H5T_STD_U64LE);
+  }
+  throw InternalError("a number has no HDF5 type");
 }
 
 Handle make_space(const Shape& shape) {

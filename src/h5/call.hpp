@@ -28,6 +28,7 @@ template <class T>
 hid_t memory_type();
 template <class T>
 hid_t file_type();
+Handle file_type(Number number);
 
 /// A data space of that shape.
 Handle make_space(const Shape& shape);

@@ -7,11 +7,12 @@ namespace satrap::h5 {
 
 namespace {
 
-/// The file's space with rows [first, first + count) selected, and a space in memory of their
-/// shape.
+/// The dataset's number type, its space with rows [first, first + count) selected, and a space in
+/// memory of their shape.
 struct RowSelection {
-  RowSelection(hid_t dataset, std::int64_t first, std::int64_t count, std::size_t given)
-      : file(check(H5Dget_space(dataset), "ask for the shape", {}, dataset)) {
+  RowSelection(hid_t dataset, std::int64_t first, std::int64_t count, std::size_t bytes)
+      : type(check(H5Dget_type(dataset), "ask for the type", {}, dataset)),
+        file(check(H5Dget_space(dataset), "ask for the shape", {}, dataset)) {
     Shape shape = space_shape(file.id());
     if (shape.empty() || first < 0 || count < 0 || first > shape[0] - count) {
       throw CheckpointError(fmt::format("rows {} to {} are outside of a dataset of {} rows", first,
@@ -19,9 +20,10 @@ struct RowSelection {
     }
     shape[0] = count;
     elements = element_count(shape);
-    if (static_cast<std::size_t>(elements) != given) {
-      throw InternalError(fmt::format("{} values given for {} rows of a dataset", given, count),
-                          fmt::format("they have {}", elements));
+    const std::size_t expected = static_cast<std::size_t>(elements) * H5Tget_size(type.id());
+    if (bytes != expected) {
+      throw CheckpointError(fmt::format("{} rows of a dataset have {} bytes", count, expected),
+                            fmt::format("{} were expected", bytes));
     }
     if (elements == 0) return;
     std::vector<hsize_t> start(shape.size(), 0);
@@ -33,6 +35,7 @@ struct RowSelection {
     memory = make_space(shape);
   }
 
+  Handle type;
   Handle file;
   Handle memory;
   std::int64_t elements = 0;
@@ -67,11 +70,10 @@ std::vector<T> Dataset::read() const {
   return values;
 }
 
-template <class T>
-void Dataset::read_rows(std::int64_t first, std::int64_t count, std::span<T> out) const {
+void Dataset::read_rows(std::int64_t first, std::int64_t count, std::span<std::byte> out) const {
   const RowSelection rows(handle_.id(), first, count, out.size());
   if (rows.elements == 0) return;
-  check(H5Dread(handle_.id(), memory_type<T>(), rows.memory.id(), rows.file.id(), H5P_DEFAULT,
+  check(H5Dread(handle_.id(), rows.type.id(), rows.memory.id(), rows.file.id(), H5P_DEFAULT,
                 out.data()),
         "read rows", {}, handle_.id());
 }
@@ -84,11 +86,11 @@ void Dataset::write(std::span<const T> values) {
         "write", {}, handle_.id());
 }
 
-template <class T>
-void Dataset::write_rows(std::int64_t first, std::int64_t count, std::span<const T> values) {
+void Dataset::write_rows(std::int64_t first, std::int64_t count,
+                         std::span<const std::byte> values) {
   const RowSelection rows(handle_.id(), first, count, values.size());
   if (rows.elements == 0) return;
-  check(H5Dwrite(handle_.id(), memory_type<T>(), rows.memory.id(), rows.file.id(), H5P_DEFAULT,
+  check(H5Dwrite(handle_.id(), rows.type.id(), rows.memory.id(), rows.file.id(), H5P_DEFAULT,
                  values.data()),
         "write rows", {}, handle_.id());
 }
@@ -101,16 +103,15 @@ std::pair<std::int64_t, std::int64_t> Dataset::extent() const {
   return {static_cast<std::int64_t>(offset), bytes};
 }
 
-#define SATRAP_DATASET_OF(T)                                                        \
-  template void Dataset::read(std::span<T>) const;                                  \
-  template std::vector<T> Dataset::read() const;                                    \
-  template void Dataset::read_rows(std::int64_t, std::int64_t, std::span<T>) const; \
-  template void Dataset::write(std::span<const T>);                                 \
-  template void Dataset::write_rows(std::int64_t, std::int64_t, std::span<const T>)
+#define SATRAP_DATASET_OF(T)                       \
+  template void Dataset::read(std::span<T>) const; \
+  template std::vector<T> Dataset::read() const;   \
+  template void Dataset::write(std::span<const T>)
 SATRAP_DATASET_OF(float);
 SATRAP_DATASET_OF(double);
 SATRAP_DATASET_OF(std::uint64_t);
 SATRAP_DATASET_OF(std::uint32_t);
+SATRAP_DATASET_OF(std::uint16_t);
 SATRAP_DATASET_OF(std::int64_t);
 #undef SATRAP_DATASET_OF
 

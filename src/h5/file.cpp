@@ -30,6 +30,22 @@ Handle access_properties() {
 
 }  // namespace
 
+std::size_t bytes_of(Number number) noexcept {
+  switch (number) {
+    case Number::int8:
+      return 1;
+    case Number::float16:
+    case Number::uint16:
+      return 2;
+    case Number::float32:
+    case Number::uint32:
+      return 4;
+    case Number::uint64:
+      return 8;
+  }
+  return 0;
+}
+
 std::int64_t element_count(const Shape& shape) noexcept {
   return std::accumulate(shape.begin(), shape.end(), std::int64_t{1}, std::multiplies<>());
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <span>
@@ -15,6 +16,11 @@ namespace satrap::h5 {
 
 /// Extents, slowest first. Empty: a scalar.
 using Shape = std::vector<std::int64_t>;
+
+/// What the elements of a dataset are, little-endian; float16 is IEEE's half.
+enum class Number { float32, float16, int8, uint16, uint32, uint64 };
+/// Bytes of one element.
+std::size_t bytes_of(Number number) noexcept;
 
 /// The number of elements of an array of that shape.
 std::int64_t element_count(const Shape& shape) noexcept;
@@ -67,8 +73,9 @@ class Object {
   Handle handle_;
 };
 
-/// An array. T of the members: float, double, std::uint64_t, std::uint32_t or std::int64_t; where
-/// the file has another number type, HDF5 converts. Rows are indices of the first dimension.
+/// An array. T of the members: float, double, std::uint64_t, std::uint32_t, std::uint16_t or
+/// std::int64_t; where the file has another number type, HDF5 converts. Rows are indices of the
+/// first dimension.
 class Dataset : public Object {
  public:
   Shape shape() const;
@@ -79,15 +86,14 @@ class Dataset : public Object {
   /// The whole array into `out`, which has its size.
   template <class T>
   void read(std::span<T> out) const;
-  /// Rows [first, first + count) into `out` [count, ...].
-  template <class T>
-  void read_rows(std::int64_t first, std::int64_t count, std::span<T> out) const;
+  /// Rows [first, first + count) into `out` [count, ...], as they are in the file. Throws
+  /// CheckpointError if they have another size.
+  void read_rows(std::int64_t first, std::int64_t count, std::span<std::byte> out) const;
 
   template <class T>
   void write(std::span<const T> values);
-  /// Rows [first, first + count) from `values` [count, ...].
-  template <class T>
-  void write_rows(std::int64_t first, std::int64_t count, std::span<const T> values);
+  /// Rows [first, first + count) from `values` [count, ...], of the dataset's number type.
+  void write_rows(std::int64_t first, std::int64_t count, std::span<const std::byte> values);
 
   /// Where the elements lie in the file: offset and length in bytes. Only of contiguous datasets;
   /// length 0 if there are none.
@@ -121,6 +127,7 @@ class Group : public Object {
   /// Little-endian, contiguous, space reserved at once, not filled: the caller writes all of it.
   template <class T>
   Dataset create_dataset(const std::string& name, const Shape& shape);
+  Dataset create_dataset(const std::string& name, Number number, const Shape& shape);
   /// Makes a dataset and writes it.
   template <class T>
   Dataset write_dataset(const std::string& name, const Shape& shape, std::span<const T> values) {
@@ -128,10 +135,9 @@ class Group : public Object {
     dataset.write(values);
     return dataset;
   }
-  /// A dataset whose rows are those of `parts`, one part after the other. All have the type T and
-  /// the row shape of `shape`; the parts' rows add up to shape[0].
-  template <class T>
-  Dataset create_virtual(const std::string& name, const Shape& shape,
+  /// A dataset whose rows are those of `parts`, one part after the other. All have the same number
+  /// type and the row shape of `shape`; the parts' rows add up to shape[0].
+  Dataset create_virtual(const std::string& name, Number number, const Shape& shape,
                          std::span<const VirtualPart> parts);
   /// Shows the object `target` of another file under `name`. `file` is relative to the folder of
   /// this one.

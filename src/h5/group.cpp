@@ -37,6 +37,13 @@ Handle make_dataset(hid_t group, const std::string& name, hid_t type, const Shap
       "make dataset", name, group));
 }
 
+Handle make_contiguous(hid_t group, const std::string& name, hid_t type, const Shape& shape) {
+  const Handle properties = make_list(H5P_DATASET_CREATE);
+  check(H5Pset_alloc_time(properties.id(), H5D_ALLOC_TIME_EARLY), "set a property", name, group);
+  check(H5Pset_fill_time(properties.id(), H5D_FILL_TIME_NEVER), "set a property", name, group);
+  return make_dataset(group, name, type, shape, properties);
+}
+
 }  // namespace
 
 bool Group::has(const std::string& name) const {
@@ -84,18 +91,16 @@ Group Group::create_group(const std::string& name) {
 
 template <class T>
 Dataset Group::create_dataset(const std::string& name, const Shape& shape) {
-  const Handle properties = make_list(H5P_DATASET_CREATE);
-  check(H5Pset_alloc_time(properties.id(), H5D_ALLOC_TIME_EARLY), "set a property", name,
-        handle_.id());
-  check(H5Pset_fill_time(properties.id(), H5D_FILL_TIME_NEVER), "set a property", name,
-        handle_.id());
-  return Dataset(make_dataset(handle_.id(), name, file_type<T>(), shape, properties));
+  return Dataset(make_contiguous(handle_.id(), name, file_type<T>(), shape));
 }
 
-template <class T>
-Dataset Group::create_virtual(const std::string& name, const Shape& shape,
+Dataset Group::create_dataset(const std::string& name, Number number, const Shape& shape) {
+  return Dataset(make_contiguous(handle_.id(), name, file_type(number).id(), shape));
+}
+
+Dataset Group::create_virtual(const std::string& name, Number number, const Shape& shape,
                               std::span<const VirtualPart> parts) {
-  if (element_count(shape) == 0) return create_dataset<T>(name, shape);
+  if (element_count(shape) == 0) return create_dataset(name, number, shape);
   const Handle properties = make_list(H5P_DATASET_CREATE);
   const Handle space = make_space(shape);
   std::vector<hsize_t> start(shape.size(), 0);
@@ -113,7 +118,7 @@ Dataset Group::create_virtual(const std::string& name, const Shape& shape,
           "map rows of", name, handle_.id());
     start[0] += extents[0];
   }
-  return Dataset(make_dataset(handle_.id(), name, file_type<T>(), shape, properties));
+  return Dataset(make_dataset(handle_.id(), name, file_type(number).id(), shape, properties));
 }
 
 void Group::link(const std::string& name, const std::string& file, const std::string& target) {
@@ -122,14 +127,13 @@ void Group::link(const std::string& name, const std::string& file, const std::st
         "make link", name, handle_.id());
 }
 
-#define SATRAP_GROUP_OF(T)                                                          \
-  template Dataset Group::create_dataset<T>(const std::string& name, const Shape&); \
-  template Dataset Group::create_virtual<T>(const std::string& name, const Shape&,  \
-                                            std::span<const VirtualPart>)
+#define SATRAP_GROUP_OF(T) \
+  template Dataset Group::create_dataset<T>(const std::string& name, const Shape&)
 SATRAP_GROUP_OF(float);
 SATRAP_GROUP_OF(double);
 SATRAP_GROUP_OF(std::uint64_t);
 SATRAP_GROUP_OF(std::uint32_t);
+SATRAP_GROUP_OF(std::uint16_t);
 SATRAP_GROUP_OF(std::int64_t);
 #undef SATRAP_GROUP_OF
 

@@ -44,14 +44,28 @@ inline config::TableConfig table_config(const std::string& name, config::Optimiz
   return config;
 }
 
-/// One table of every optimizer and state size.
+inline config::TableConfig table_config(const std::string& name, config::Optimizer optimizer,
+                                        std::int64_t dim, config::Storage storage,
+                                        config::Storage moments = config::Storage::fp32) {
+  auto config = table_config(name, optimizer, dim);
+  config.storage = storage;
+  config.moments = moments;
+  return config;
+}
+
+/// One table of every optimizer and storage type, and of every size and type of state.
 inline std::vector<config::TableConfig> all_tables() {
   using config::Optimizer;
+  using config::Storage;
   return {table_config("plain", Optimizer::sgd, 3),
           table_config("momentum", Optimizer::sgd, 4, 0.9),
           table_config("adagrad", Optimizer::adagrad, 5),
           table_config("rowwise", Optimizer::rowwise_adagrad, 8),
-          table_config("adam", Optimizer::adam, 2)};
+          table_config("adam", Optimizer::adam, 2),
+          table_config("rowwise_adam", Optimizer::rowwise_adam, 3, Storage::fp16),
+          table_config("ftrl", Optimizer::ftrl, 3, Storage::bf16),
+          table_config("lamb", Optimizer::lamb, 5, Storage::int8),
+          table_config("bf16_moments", Optimizer::adam, 3, Storage::fp16, Storage::bf16)};
 }
 
 using Tables = std::vector<store::Table>;
@@ -62,6 +76,39 @@ inline Tables make_tables(const std::vector<config::TableConfig>& configs) {
     tables.emplace_back(TableId{static_cast<std::uint32_t>(t)}, configs[t], 1);
   }
   return tables;
+}
+
+/// Appends a number of that type to a block's bytes.
+inline void append_number(std::vector<std::byte>& bytes, config::Storage storage,
+                          RandomSequence& random) {
+  const auto append = [&](auto value) {
+    const auto* data = reinterpret_cast<const std::byte*>(&value);
+    bytes.insert(bytes.end(), data, data + sizeof(value));
+  };
+  switch (storage) {
+    case config::Storage::fp32:
+      return append(static_cast<float>(random.normal()));
+    case config::Storage::fp16:
+      return append(static_cast<std::uint16_t>(0x3c00 | random() % 1024));  // from 1 to 2
+    case config::Storage::bf16:
+      return append(static_cast<std::uint16_t>(0x3f80 | random() % 128));  // as well
+    case config::Storage::int8:
+      return append(static_cast<std::int8_t>(random() % 255 - 127));
+  }
+}
+
+inline void append_row(store::RowBlock& block, const store::Table& table, FeatureId id,
+                       RandomSequence& random) {
+  block.ids.push_back(id);
+  for (std::int64_t i = 0; i < table.dim(); ++i) {
+    append_number(block.weights, table.config().storage, random);
+  }
+  if (table.layout().has_scale) block.scales.push_back(static_cast<float>(random.uniform()));
+  for (std::int64_t i = 0; i < table.state_values(); ++i) {
+    append_number(block.state, table.state_storage(), random);
+  }
+  if (table.layout().has_updates) block.updates.push_back(random());
+  block.touched.push_back(std::uint64_t{1 + random() % 20} << 16);  // one of twenty steps
 }
 
 /// The tables of every server of a job, with `rows` rows per table over all servers. Each table
@@ -79,15 +126,7 @@ inline std::vector<Tables> make_job(const std::vector<config::TableConfig>& conf
       const FeatureId id{r == 0 ? 0 : r == 1 ? ~std::uint64_t{0} : random.next64()};
       const TableId table{static_cast<std::uint32_t>(t)};
       auto& block = blocks[static_cast<std::size_t>(raw(placement.server_of(table, id)))];
-      block.ids.push_back(id);
-      for (std::int64_t i = 0; i < job[0][t].dim(); ++i) {
-        block.weights.push_back(static_cast<float>(random.normal()));
-      }
-      for (std::int64_t i = 0; i < job[0][t].state_floats(); ++i) {
-        block.state.push_back(static_cast<float>(random.uniform()));
-      }
-      block.updates.push_back(random());
-      block.touched.push_back(random());
+      append_row(block, job[0][t], id, random);
     }
     for (std::size_t s = 0; s < job.size(); ++s) job[s][t].import_rows(blocks[s]);
   }
@@ -113,11 +152,15 @@ inline store::RowBlock rows_of(const std::vector<Tables>& job, std::size_t t) {
   for (const auto& tables : job) {
     store::RowBlock block;
     tables[t].export_rows(tables[t].order_rows(kVirtualShards).rows, block);
-    all.ids.insert(all.ids.end(), block.ids.begin(), block.ids.end());
-    all.weights.insert(all.weights.end(), block.weights.begin(), block.weights.end());
-    all.state.insert(all.state.end(), block.state.begin(), block.state.end());
-    all.updates.insert(all.updates.end(), block.updates.begin(), block.updates.end());
-    all.touched.insert(all.touched.end(), block.touched.begin(), block.touched.end());
+    const auto append = [](auto& values, const auto& more) {
+      values.insert(values.end(), more.begin(), more.end());
+    };
+    append(all.ids, block.ids);
+    append(all.weights, block.weights);
+    append(all.scales, block.scales);
+    append(all.state, block.state);
+    append(all.updates, block.updates);
+    append(all.touched, block.touched);
   }
   return all;
 }
@@ -126,8 +169,8 @@ inline bool same_rows(const std::vector<Tables>& a, const std::vector<Tables>& b
   for (std::size_t t = 0; t < a.front().size(); ++t) {
     const auto x = rows_of(a, t);
     const auto y = rows_of(b, t);
-    if (x.ids != y.ids || x.weights != y.weights || x.state != y.state || x.updates != y.updates ||
-        x.touched != y.touched) {
+    if (x.ids != y.ids || x.weights != y.weights || x.scales != y.scales || x.state != y.state ||
+        x.updates != y.updates || x.touched != y.touched) {
       return false;
     }
   }

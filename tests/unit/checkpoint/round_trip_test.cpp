@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
+#include <bit>
 
 #include "h5/file.hpp"
 #include "model.hpp"
@@ -27,7 +28,7 @@ TEST(RoundTrip, AnyNumberOfServersReadsWhatAnyNumberWrote) {
 
 TEST(RoundTrip, ManyBlocksPerTable) {
   const Folder folder;
-  // A row has 8 + 8 + 4 * 768 bytes, so that a block of 4 MiB has 1358 rows.
+  // A row has 8 + 4 + 8 + 4 * 768 bytes, so that a block of 4 MiB has 1356 rows.
   const std::vector configs = {table_config("wide", config::Optimizer::adam, 256)};
   const auto job = make_job(configs, 2, 6000);
   const auto path = save(folder.path(), 1, job);
@@ -76,6 +77,69 @@ TEST(RoundTrip, Dense) {
   EXPECT_EQ(loaded.bias, std::vector<float>(3, 100.0F));
 }
 
+/// All elements of a dataset of `bytes` bytes, as they are in the file.
+std::vector<std::byte> bytes_of(const h5::Dataset& dataset, std::size_t bytes) {
+  std::vector<std::byte> values(bytes);
+  dataset.read_rows(0, dataset.shape()[0], values);
+  return values;
+}
+
+/// What another program makes of weights of each type, without knowing of Satrap.
+TEST(RoundTrip, WeightsReadAsNumbers) {
+  const Folder folder;
+  using config::Optimizer;
+  using config::Storage;
+  std::vector<config::TableConfig> configs;
+  for (const auto& [storage, name] : config::Spellings<Storage>::all) {
+    configs.push_back(table_config(std::string(name), Optimizer::sgd, 3, storage));
+  }
+  auto job = make_job(configs, 2, 50);
+  const auto path = save(folder.path(), 1, job);
+  const auto top = h5::File::open(path / "checkpoint.h5");
+  for (std::size_t t = 0; t < configs.size(); ++t) {
+    SCOPED_TRACE(configs[t].name);
+    const auto group = top.group("tables/" + configs[t].name);
+    auto weights = group.dataset("weights").read<float>();
+    if (configs[t].storage == Storage::bf16) {
+      const auto bits = group.dataset("weights").read<std::uint16_t>();
+      std::ranges::transform(bits, weights.begin(), [](std::uint16_t half) {
+        return std::bit_cast<float>(std::uint32_t{half} << 16);
+      });
+    } else if (configs[t].storage == Storage::int8) {
+      const auto scales = group.dataset("scales").read<float>();
+      for (std::size_t i = 0; i < weights.size(); ++i) weights[i] *= scales[i / 3];
+    }
+    std::vector<float> expected(weights.size());
+    const auto ids = rows_of(job, t).ids;
+    const RowPlacement placement(kVirtualShards, 2);
+    for (std::size_t r = 0; r < ids.size(); ++r) {
+      const auto server = placement.server_of(TableId{static_cast<std::uint32_t>(t)}, ids[r]);
+      job[static_cast<std::size_t>(raw(server))][t].peek({&ids[r], 1}, &expected[r * 3]);
+    }
+    EXPECT_EQ(weights, expected);
+  }
+}
+
+TEST(RoundTrip, SmallTypesMakeSmallFiles) {
+  const Folder folder;
+  constexpr std::int64_t kRows = 5000;
+  constexpr std::int64_t kDim = 64;
+  Step step = 0;
+  for (const auto& [storage, weight_bytes] : {std::pair{config::Storage::fp32, 4 * kDim},
+                                              {config::Storage::fp16, 2 * kDim},
+                                              {config::Storage::bf16, 2 * kDim},
+                                              {config::Storage::int8, kDim + 4}}) {
+    const std::vector configs = {
+        table_config("t", config::Optimizer::rowwise_adagrad, kDim, storage)};
+    const auto path = save(folder.path(), ++step, make_job(configs, 1, kRows));
+    // Id, accumulator and touched, besides the weights; and all that is not rows.
+    const auto rows = kRows * (8 + 4 + 8 + weight_bytes);
+    const auto bytes = static_cast<std::int64_t>(fs::file_size(path / "server-0.h5"));
+    EXPECT_GE(bytes, rows);
+    EXPECT_LT(bytes, rows + 32'768);
+  }
+}
+
 TEST(RoundTrip, TheTopFileShowsTheWholeModel) {
   const Folder folder;
   const auto configs = all_tables();
@@ -92,10 +156,17 @@ TEST(RoundTrip, TheTopFileShowsTheWholeModel) {
     ASSERT_EQ(ids.size(), expected.ids.size());
     EXPECT_TRUE(std::equal(ids.begin(), ids.end(), expected.ids.begin(),
                            [](std::uint64_t a, FeatureId b) { return a == raw(b); }));
-    EXPECT_EQ(group.dataset("weights").read<float>(), expected.weights);
-    EXPECT_EQ(group.dataset("state").read<float>(), expected.state);
-    EXPECT_EQ(group.dataset("updates").read<std::uint32_t>(), expected.updates);
-    EXPECT_EQ(group.dataset("touched").read<std::uint32_t>(), expected.touched);
+    EXPECT_EQ(bytes_of(group.dataset("weights"), expected.weights.size()), expected.weights);
+    EXPECT_EQ(bytes_of(group.dataset("state"), expected.state.size()), expected.state);
+    EXPECT_EQ(group.has("scales"), configs[t].storage == config::Storage::int8);
+    EXPECT_EQ(group.has("updates"), job[0][t].layout().has_updates);
+    if (group.has("scales")) {
+      EXPECT_EQ(group.dataset("scales").read<float>(), expected.scales);
+    }
+    if (group.has("updates")) {
+      EXPECT_EQ(group.dataset("updates").read<std::uint32_t>(), expected.updates);
+    }
+    EXPECT_EQ(group.dataset("touched").read<std::uint64_t>(), expected.touched);
     EXPECT_THAT(group.dataset("weights").shape(), ElementsAre(50, configs[t].dim));
   }
   EXPECT_THAT(top.dataset("dense/arrays/top/0/bias").read<float>(), ElementsAre(7, 7, 7));
@@ -110,12 +181,14 @@ TEST(Describe, SaysWhatThereIs) {
   EXPECT_EQ(info.position, (data::Position{2, 777}));
   EXPECT_EQ(info.dense_floats, 9);
   EXPECT_GT(info.bytes, 5 * 50 * 30);
-  ASSERT_EQ(info.tables.size(), 5U);
-  EXPECT_EQ(info.tables[1].name, "adam");
-  EXPECT_EQ(info.tables[1].optimizer, "adam");
-  EXPECT_EQ(info.tables[1].dim, 2);
-  EXPECT_EQ(info.tables[1].state_floats, 4);
-  EXPECT_EQ(info.tables[1].rows, 50);
+  ASSERT_EQ(info.tables.size(), 9U);
+  EXPECT_EQ(info.tables[2].name, "bf16_moments");
+  EXPECT_EQ(info.tables[2].optimizer, "adam");
+  EXPECT_EQ(info.tables[2].dim, 3);
+  EXPECT_EQ(info.tables[2].storage, config::Storage::fp16);
+  EXPECT_EQ(info.tables[2].state_values, 6);
+  EXPECT_EQ(info.tables[2].state_storage, config::Storage::bf16);
+  EXPECT_EQ(info.tables[2].rows, 50);
 }
 
 class Mismatch : public testing::Test {
@@ -151,11 +224,21 @@ TEST_F(Mismatch, OfTables) {
   configs[1].hash_buckets = 100;
   EXPECT_THAT(load(configs), HasSubstr("momentum has hash_rows 0 in the checkpoint and 2 in"));
   configs = configs_;
+  configs[5].storage = config::Storage::int8;
+  EXPECT_THAT(load(configs),
+              HasSubstr("rowwise_adam has the storage fp16 in the checkpoint and int8 in"));
+  configs = configs_;
+  configs[8].moments = config::Storage::fp32;
+  EXPECT_THAT(load(configs), HasSubstr("moments of type bf16 in the checkpoint and fp32 in"));
+  configs = configs_;
+  configs[4].bias_correction = config::BiasCorrection::global;
+  EXPECT_THAT(load(configs), HasSubstr("bias_correction row in the checkpoint and global in"));
+  configs = configs_;
   std::swap(configs[0], configs[1]);
   EXPECT_THAT(load(configs), HasSubstr("place"));
   configs = configs_;
   configs.pop_back();
-  EXPECT_THAT(load(configs), HasSubstr("the config has no table adam"));
+  EXPECT_THAT(load(configs), HasSubstr("the config has no table bf16_moments"));
   configs = configs_;
   configs[4].name = "other";
   EXPECT_THAT(load(configs), HasSubstr("the checkpoint has no table other"));
