@@ -33,9 +33,9 @@ std::int64_t row_limit(const config::TableConfig& table) {
   return std::min(table.capacity, hashed);
 }
 
-/// Of a size that nobody has, as a limit can be, says the most that fits.
+/// A limit may be one that nobody can reach.
 std::string table_bytes(double size) {
-  return bytes(static_cast<std::int64_t>(std::min(size, 0x1p62)));
+  return size < 0x1p62 ? bytes(static_cast<std::int64_t>(size)) : "more than any machine has";
 }
 
 std::string table_lines(const config::Config& config) {
