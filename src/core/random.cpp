@@ -10,8 +10,7 @@ namespace satrap {
 
 std::array<std::uint32_t, 4> philox(std::uint64_t seed, RandomStream stream, std::uint64_t a,
                                     std::uint64_t b) noexcept {
-  // 64 bits of key must carry the seed and the stream: the stream goes in by an odd multiplier.
-  const std::uint64_t key = seed ^ (0x9e3779b97f4a7c15ULL * static_cast<std::uint32_t>(stream));
+  const std::uint64_t key = philox_key(seed, stream);
   const r123::Philox4x32::ctr_type counter = {
       {static_cast<std::uint32_t>(a), static_cast<std::uint32_t>(a >> 32),
        static_cast<std::uint32_t>(b), static_cast<std::uint32_t>(b >> 32)}};

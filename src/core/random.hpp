@@ -20,6 +20,11 @@ enum class RandomStream : std::uint32_t {
   rounding = 7,
 };
 
+/// The key of (seed, stream): 64 bits must carry both, so the stream goes in by an odd multiplier.
+constexpr std::uint64_t philox_key(std::uint64_t seed, RandomStream stream) noexcept {
+  return seed ^ (0x9e3779b97f4a7c15ULL * static_cast<std::uint32_t>(stream));
+}
+
 /// Four independent 32-bit words for counter (a, b) under key (seed, stream).
 std::array<std::uint32_t, 4> philox(std::uint64_t seed, RandomStream stream, std::uint64_t a,
                                     std::uint64_t b) noexcept;
