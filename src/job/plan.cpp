@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "config/choices.hpp"
 #include "job/role_loops.hpp"
@@ -26,16 +27,24 @@ std::int64_t ring_memory(const config::Config& config, std::size_t peers) {
   return 2 * config.transport.ring_bytes * static_cast<std::int64_t>(peers);
 }
 
-/// The rows that a table can grow to; 0: there is no limit.
-std::int64_t row_limit(const config::TableConfig& table) {
-  const std::int64_t hashed = table.hash_rows * table.hash_buckets;
-  if (table.capacity == 0 || hashed == 0) return std::max(table.capacity, hashed);
-  return std::min(table.capacity, hashed);
+/// What a table can grow to over all servers, by its capacity or its hashes.
+struct Limit {
+  double rows = 0;  ///< 0: none.
+  double bytes = 0;
+};
+
+Limit limit_of(const config::TableConfig& table, std::int64_t row_bytes) {
+  const auto row = static_cast<double>(row_bytes);
+  const auto given = table.capacity_bytes > 0 ? static_cast<double>(table.capacity_bytes) / row
+                                              : static_cast<double>(table.capacity);
+  const auto hashed = static_cast<double>(table.hash_rows * table.hash_buckets);
+  const double rows = given == 0 || hashed == 0 ? std::max(given, hashed) : std::min(given, hashed);
+  return {rows, rows * row};
 }
 
-/// A limit may be one that nobody can reach.
+/// Of a size that nobody has, as a limit can be, says the most that fits.
 std::string table_bytes(double size) {
-  return size < 0x1p62 ? bytes(static_cast<std::int64_t>(size)) : "more than any machine has";
+  return bytes(static_cast<std::int64_t>(std::min(size, 0x1p62)));
 }
 
 std::string table_lines(const config::Config& config) {
@@ -43,15 +52,16 @@ std::string table_lines(const config::Config& config) {
   double total = 0;
   bool bounded = true;
   for (const auto& table : config.tables) {
-    const std::int64_t row = store::Table::bytes_per_row(table);
-    const std::int64_t limit = row_limit(table);
-    const double size = static_cast<double>(limit) * static_cast<double>(row);
-    bounded &= limit > 0;
-    total += size;
-    text += fmt::format("  {:<16} dim {:<4} {:<16} {:>5} bytes per row  {}\n", table.name,
-                        table.dim, config::name_of(table.optimizer), row,
-                        limit > 0 ? fmt::format("{} rows, {}", limit, table_bytes(size))
-                                  : std::string("grows with the ids"));
+    const std::int64_t row = store::Table::bytes_per_row(shard_of(table, config.roles.servers));
+    const Limit limit = limit_of(table, row);
+    bounded &= limit.rows > 0;
+    total += limit.bytes;
+    text += fmt::format(
+        "  {:<16} dim {:<4} {:<4} {:<16} {:>5} bytes per row  {}\n", table.name, table.dim,
+        config::name_of(table.storage), config::name_of(table.optimizer), row,
+        limit.rows > 0
+            ? fmt::format("{:.0f} rows, {}", std::floor(limit.rows), table_bytes(limit.bytes))
+            : std::string("grows with the ids"));
   }
   text += fmt::format("  per server       {}{}\n",
                       table_bytes(total / static_cast<double>(config.roles.servers)),

@@ -9,6 +9,7 @@
 #include "config/config.hpp"
 #include "core/file.hpp"
 #include "core/log.hpp"
+#include "job/table_report.hpp"
 #include "job/text.hpp"
 
 namespace satrap::job {
@@ -79,6 +80,7 @@ void Report::on_step(const trainer::StepReport& step) {
               {"skipped", step.skipped},
               {"staleness", step.staleness},
               {"bad_rows", step.bad_rows}});
+  if (!step.tables.empty()) note_tables(step);
   if (first) {
     // It had to wait for data, memory and the other ranks, and tells nothing of the speed.
     interval_ = {};
@@ -89,6 +91,29 @@ void Report::on_step(const trainer::StepReport& step) {
   }
   const std::chrono::duration<double> since = Clock::now() - last_line_;
   if (since.count() >= config_.job.progress_interval) progress(step);
+}
+
+void Report::note_tables(const trainer::StepReport& step) {
+  tables_ = sum_of(step.tables);
+  nlohmann::json tables = nlohmann::json::object();
+  for (std::size_t t = 0; t < step.tables.size(); ++t) {
+    tables[config_.tables[t].name] = to_json(step.tables[t]);
+  }
+  log_.write({{"kind", "tables"}, {"step", step.step}, {"tables", std::move(tables)}});
+}
+
+std::string Report::tables_text() {
+  if (!tables_) return fmt::format("{:>12}  {:>6}", "?", "?");
+  store::TableStatistics since = *tables_;
+  since.hits -= tables_told_.hits;
+  since.inserted -= tables_told_.inserted;
+  since.not_admitted -= tables_told_.not_admitted;
+  tables_told_ = *tables_;
+  const auto hits = hit_rate(since);
+  std::string text = fmt::format("{:>12}  {:>6}", grouped(tables_->rows),
+                                 hits ? fmt::format("{:.1f}%", 100 * *hits) : std::string("?"));
+  if (tables_->evicted > 0) text += fmt::format("  {} evicted", grouped(tables_->evicted));
+  return text;
 }
 
 void Report::progress(const trainer::StepReport& step) {
@@ -105,11 +130,13 @@ void Report::progress(const trainer::StepReport& step) {
   const std::string left = advanced > 0 ? duration(elapsed * (1 - done) / advanced) : "?";
 
   if (lines_++ % kLinesPerHeading == 0) {
-    say("      step   epoch    done    samples/s      loss       AUC   stale      left");
+    say("      step   epoch    done    samples/s      loss       AUC   stale      left          "
+        "rows    hits");
   }
-  say(fmt::format("{:>10}  {:>6}  {:>5.1f}%  {:>11}  {:>8.5f}  {:>8}  {:>6.2f}  {:>8}", step.step,
-                  std::min(step.next.epoch + 1, config_.train.epochs), 100 * done,
-                  grouped(static_cast<std::int64_t>(rate)), loss, number(auc, 5), staleness, left));
+  say(fmt::format("{:>10}  {:>6}  {:>5.1f}%  {:>11}  {:>8.5f}  {:>8}  {:>6.2f}  {:>8}  {}",
+                  step.step, std::min(step.next.epoch + 1, config_.train.epochs), 100 * done,
+                  grouped(static_cast<std::int64_t>(rate)), loss, number(auc, 5), staleness, left,
+                  tables_text()));
   log_.write({{"kind", "progress"},
               {"step", step.step},
               {"share_done", done},

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "config/config.hpp"
@@ -12,6 +13,7 @@
 #include "job/run_directory.hpp"
 #include "job/summary.hpp"
 #include "metrics/evaluation.hpp"
+#include "store/statistics.hpp"
 #include "trainer/observer.hpp"
 #include "trainer/trainer.hpp"
 
@@ -45,6 +47,10 @@ class Report final : public trainer::Observer {
     std::vector<metrics::Scored> scored;  ///< Of trainer 0, before they were trained on.
   };
 
+  /// Takes in news of the tables and writes them to metrics.jsonl.
+  void note_tables(const trainer::StepReport& step);
+  /// Rows, hit rate since the last line and evictions, for a progress line.
+  std::string tables_text();
   double share_done(const trainer::StepReport& step) const;
   void progress(const trainer::StepReport& step);
   /// `seconds` that were not training: they count neither for the rates nor for the next line.
@@ -60,6 +66,8 @@ class Report final : public trainer::Observer {
   std::optional<double> share_at_start_;
   std::int64_t lines_ = 0;
   Interval interval_;
+  std::optional<store::TableStatistics> tables_;  ///< All tables together, by the last news,
+  store::TableStatistics tables_told_;            ///< and as the last progress line told them.
   Summary summary_;
 };
 

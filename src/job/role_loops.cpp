@@ -146,14 +146,18 @@ std::int64_t landing_bytes(const config::Config& config) {
                     {}, "lower train.global_batch, train.staleness or the tables' dim");
 }
 
+config::TableConfig shard_of(config::TableConfig table, std::int64_t servers) {
+  table.capacity = (table.capacity + servers - 1) / servers;
+  table.capacity_bytes = (table.capacity_bytes + servers - 1) / servers;
+  return table;
+}
+
 std::vector<store::Table> make_tables(const config::Config& config, const Start& start,
                                       std::int32_t index) {
   std::vector<store::Table> tables;
   for (std::size_t t = 0; t < config.tables.size(); ++t) {
-    config::TableConfig shard = config.tables[t];
-    const std::int64_t servers = config.roles.servers;
-    shard.capacity = (shard.capacity + servers - 1) / servers;
-    tables.emplace_back(TableId{static_cast<std::uint32_t>(t)}, shard, config.job.seed);
+    tables.emplace_back(TableId{static_cast<std::uint32_t>(t)},
+                        shard_of(config.tables[t], config.roles.servers), config.job.seed);
   }
   if (start.checkpoint) {
     checkpoint::load_shard(*start.checkpoint, placement_of(config), ServerId{index}, tables);

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "job/table_report.hpp"
 #include "job/text.hpp"
 
 namespace satrap::job {
@@ -14,36 +15,6 @@ using nlohmann::json;
 
 json or_null(const std::optional<double>& value) {
   return value ? json(*value) : json();
-}
-
-json to_json(const store::TableStatistics& table) {
-  return {{"rows", table.rows},
-          {"bytes", table.bytes},
-          {"hits", table.hits},
-          {"inserted", table.inserted},
-          {"evicted", table.evicted},
-          {"gradients_applied", table.gradients_applied},
-          {"gradients_dropped", table.gradients_dropped}};
-}
-
-std::string line(std::string_view what, const std::string& text) {
-  return fmt::format("{:<15}{}\n", what, text);
-}
-
-std::string table_lines(const std::vector<store::TableStatistics>& tables) {
-  store::TableStatistics sum;
-  for (const auto& table : tables) {
-    sum.rows += table.rows;
-    sum.bytes += table.bytes;
-    sum.evicted += table.evicted;
-    sum.gradients_applied += table.gradients_applied;
-    sum.gradients_dropped += table.gradients_dropped;
-  }
-  return line("rows", fmt::format("{} in {} tables, {}; {} evicted", grouped(sum.rows),
-                                  tables.size(), bytes(sum.bytes), grouped(sum.evicted))) +
-         line("row updates",
-              fmt::format("{} applied, {} dropped (row evicted)", grouped(sum.gradients_applied),
-                          grouped(sum.gradients_dropped)));
 }
 
 std::string evaluation_lines(const metrics::Evaluation& evaluation) {
@@ -98,7 +69,7 @@ std::string to_text(const Summary& summary, const std::filesystem::path& run_dir
                            duration(summary.seconds),
                            grouped(static_cast<std::int64_t>(summary.samples_per_second()))));
   if (summary.evaluation) text += evaluation_lines(*summary.evaluation);
-  text += table_lines(summary.tables);
+  text += to_text(summary.tables);
   if (summary.skipped_steps > 0) {
     text += line("skipped", fmt::format("{} steps (not finite)", summary.skipped_steps));
   }

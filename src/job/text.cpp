@@ -40,6 +40,10 @@ std::string bytes(std::int64_t value) {
   return fmt::format("{:.{}f} {}", scaled, unit == 0 ? 0 : 1, kUnits[unit]);
 }
 
+std::string line(std::string_view what, const std::string& text) {
+  return fmt::format("{:<15}{}\n", what, text);
+}
+
 void say(const std::string& line) {
   std::fputs((line + "\n").c_str(), stdout);
   std::fflush(stdout);

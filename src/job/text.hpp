@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
 namespace satrap::job {
 
@@ -16,6 +17,9 @@ std::string duration(double seconds);
 std::string number(const std::optional<double>& value, int digits);
 /// 1.5 GB; powers of 1000.
 std::string bytes(std::int64_t value);
+
+/// A line of the summary: what it tells of, in a column, and what it tells.
+std::string line(std::string_view what, const std::string& text);
 
 /// One line on stdout, at once.
 void say(const std::string& line);

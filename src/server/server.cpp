@@ -44,6 +44,7 @@ Server::Server(const config::Config& config, comm::Fabric& fabric, std::span<sto
       merging_(config.train.mode == config::Mode::sync && options_.trainers > 1),
       pushed_(static_cast<std::size_t>(options_.trainers), options_.start),
       applied_(options_.start),
+      latest_(options_.start),
       staging_(kStagingFloats) {
   for (const WorldRank rank : options_.requesters) {
     requesters_.push_back({comm::Outbox(fabric.to(rank)),
@@ -95,6 +96,9 @@ bool Server::handle(Requester& requester, const comm::Message& message) {
     case comm::MessageType::pushed:
       take_pushed(requester, header);
       return true;
+    case comm::MessageType::statistics:
+      send_statistics(requester, header);
+      return true;
     case comm::MessageType::fence:
       if (fenced_ > 0 && (header.detail != fence_.detail || header.step != fence_.step)) {
         requester.inbox.refuse(header, "fence");
@@ -129,7 +133,12 @@ bool Server::look_up(Requester& requester, const comm::Message& message) {
 
   if (options_.before_lookup) options_.before_lookup(header);
   float* rows = staging_.data() + staged_;
-  table.lookup(payload.ids, evaluation ? store::Missing::zeros : store::Missing::insert, rows);
+  if (evaluation) {
+    table.peek(payload.ids, rows);
+  } else {
+    latest_ = std::max(latest_, header.step);  // one trainer may be ahead of the others
+    table.lookup(payload.ids, latest_, rows);
+  }
   staged_ += floats;
   fabric_.put(WorldRank{header.reply_rank}, header.reply_offset,
               std::as_bytes(std::span(rows, floats)));
@@ -179,20 +188,24 @@ void Server::finish_fence() {
                      static_cast<std::int32_t>(config_.roles.servers)),
         options_.id, tables_);
   }
-  std::vector<store::TableStatistics> statistics;
-  for (const store::Table& table : tables_) statistics.push_back(table.statistics());
+  comm::MessageHeader done = fence_;
+  done.type = comm::MessageType::fence_done;
+  done.table = static_cast<std::uint32_t>(raw(options_.id));
   for (Requester& requester : requesters_) {
-    comm::MessageHeader done = fence_;
-    done.type = comm::MessageType::fence_done;
-    done.table = static_cast<std::uint32_t>(raw(options_.id));
-    comm::send_blob(requester.outbox, done, std::as_bytes(std::span(statistics)), [this] {
-      fabric_.publish();
-      fabric_.progress();
-    });
+    send_statistics(requester, done);
     requester.fenced = false;
   }
   fenced_ = 0;
   stopped_ = kind == comm::FenceKind::stop;
+}
+
+void Server::send_statistics(Requester& requester, comm::MessageHeader header) {
+  std::vector<store::TableStatistics> statistics;
+  for (const store::Table& table : tables_) statistics.push_back(table.statistics());
+  comm::send_blob(requester.outbox, header, std::as_bytes(std::span(statistics)), [this] {
+    fabric_.publish();
+    fabric_.progress();
+  });
 }
 
 void Server::publish() {

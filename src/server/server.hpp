@@ -39,6 +39,7 @@ struct ServerOptions {
 ///  * gradients: hybrid applies them on arrival. sync keeps them until every trainer has pushed the
 ///  step
 ///    and then makes one optimizer step per row with the sum in trainer order.
+///  * statistics: what each table holds and did so far is sent back at once.
 ///  * fence: the messages behind it wait until every requester has sent it; then a save is written
 ///  (save) or
 ///    the loop ends (stop), and fence_done answers all.
@@ -68,6 +69,8 @@ class Server {
   void take_pushed(Requester& requester, const comm::MessageHeader& header);
   void apply_step(Step step);
   void finish_fence();
+  /// Answers with the statistics of all tables.
+  void send_statistics(Requester& requester, comm::MessageHeader header);
   void publish();
   store::Table& table_of(Requester& requester, const comm::MessageHeader& header);
   store::UpdateContext context(Step step) const;
@@ -80,6 +83,7 @@ class Server {
   std::vector<Requester> requesters_;
   std::vector<Step> pushed_;  ///< [trainers] the last step whose gradients have all arrived
   Step applied_;              ///< The last step that every trainer has pushed.
+  Step latest_;               ///< The largest step of a training lookup.
   std::vector<GradientMerger> mergers_;  ///< [tables] with merging_
   std::vector<float> staging_;           ///< Rows of the replies since the last publish.
   std::size_t staged_ = 0;

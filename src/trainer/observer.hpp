@@ -7,6 +7,7 @@
 #include "core/types.hpp"
 #include "data/batch.hpp"
 #include "metrics/evaluation.hpp"
+#include "store/statistics.hpp"
 
 namespace satrap::trainer {
 
@@ -21,6 +22,9 @@ struct StepReport {
   double fraction = 0;             ///< Share of the epoch's data read so far.
   double staleness = 0;            ///< Mean over the trainers.
   std::int64_t bad_rows = 0;       ///< So far.
+  /// [tables] News of the tables from some steps before, summed over the servers, or empty; valid
+  /// during the call.
+  std::span<const store::TableStatistics> tables;
   /// Of this trainer's samples, valid during the call.
   std::span<const float> logits;
   std::span<const float> labels;

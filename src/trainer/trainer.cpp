@@ -75,7 +75,7 @@ StepResult Trainer::step(const worker::ReadyBatch& batch) {
   if (first()) {
     observer_.on_step({batch.step, batch.next, result.samples, state_.samples, result.loss,
                        !result.finite, batch.fraction, result.staleness, result.bad_rows,
-                       compute_.logits(), batch.ids->labels});
+                       batch.statistics, compute_.logits(), batch.ids->labels});
   }
   return result;
 }

@@ -11,16 +11,6 @@ namespace {
 // is under way while the next one is prepared.
 constexpr std::int64_t kMaxLookupFloats = std::int64_t{1} << 18;
 
-void add(store::TableStatistics& sum, const store::TableStatistics& other) {
-  sum.rows += other.rows;
-  sum.bytes += other.bytes;
-  sum.hits += other.hits;
-  sum.inserted += other.inserted;
-  sum.evicted += other.evicted;
-  sum.gradients_applied += other.gradients_applied;
-  sum.gradients_dropped += other.gradients_dropped;
-}
-
 }  // namespace
 
 std::vector<std::int64_t> table_dims(const config::Config& config) {
@@ -151,8 +141,18 @@ void EmbeddingClient::send_fence(comm::FenceKind kind, Step step, ExitCode code)
   header.detail = static_cast<std::uint32_t>(kind);
   header.step = step;
   header.count = static_cast<std::uint32_t>(code);
-  statistics_.assign(dims_.size(), {});
-  fences_pending_ = servers_.size();
+  send_to_all(header, fence_);
+}
+
+void EmbeddingClient::ask_statistics() {
+  comm::MessageHeader header;
+  header.type = comm::MessageType::statistics;
+  send_to_all(header, asked_);
+}
+
+void EmbeddingClient::send_to_all(const comm::MessageHeader& header, Answers& answers) {
+  answers.tables.assign(dims_.size(), {});
+  answers.pending = servers_.size();
   for (Peer& server : servers_) {
     comm::compose_blocking(server.outbox, header, 0, pump_);
     server.outbox.commit();
@@ -162,31 +162,35 @@ void EmbeddingClient::send_fence(comm::FenceKind kind, Step step, ExitCode code)
 void EmbeddingClient::receive(const std::function<void(const comm::MessageHeader&)>& looked_up) {
   for (Peer& server : servers_) {
     while (const auto message = server.inbox.peek()) {
-      if (message->header.type == comm::MessageType::looked_up) {
-        looked_up(message->header);
-      } else if (message->header.type == comm::MessageType::fence_done) {
+      const auto& header = message->header;
+      if (header.type == comm::MessageType::looked_up) {
+        looked_up(header);
+      } else if (header.type == comm::MessageType::fence_done ||
+                 header.type == comm::MessageType::statistics) {
         if (const auto bytes = server.blob.add(*message, server.inbox)) {
-          add_statistics(*bytes, server.inbox, message->header);
+          add(header.type == comm::MessageType::statistics ? asked_ : fence_, *bytes, server.inbox,
+              header);
         }
       } else {
-        server.inbox.refuse(message->header, "type");
+        server.inbox.refuse(header, "type");
       }
       server.inbox.pop();
     }
   }
 }
 
-void EmbeddingClient::add_statistics(const std::vector<std::byte>& bytes, const comm::Inbox& inbox,
-                                     const comm::MessageHeader& header) {
-  if (bytes.size() != statistics_.size() * sizeof(store::TableStatistics) || fences_pending_ == 0) {
-    inbox.refuse(header, "fence");
+void EmbeddingClient::add(Answers& answers, const std::vector<std::byte>& bytes,
+                          const comm::Inbox& inbox, const comm::MessageHeader& header) {
+  if (answers.pending == 0) inbox.refuse(header, "type");
+  if (bytes.size() != answers.tables.size() * sizeof(store::TableStatistics)) {
+    inbox.refuse(header, "length");
   }
-  for (std::size_t t = 0; t < statistics_.size(); ++t) {
+  for (std::size_t t = 0; t < answers.tables.size(); ++t) {
     store::TableStatistics table;
     std::memcpy(&table, bytes.data() + t * sizeof(table), sizeof(table));
-    add(statistics_[t], table);
+    answers.tables[t] += table;
   }
-  --fences_pending_;
+  --answers.pending;
 }
 
 }  // namespace satrap::worker

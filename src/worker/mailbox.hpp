@@ -32,6 +32,9 @@ struct ReadyBatch {
   std::int64_t staleness = 0;        ///< Own earlier batches that some row of this one did not see.
   std::int64_t slot = 0;             ///< Of the landing zone.
   std::vector<std::int64_t> unique;  ///< [tables] unique rows, which give the layout
+  /// [tables] News of the tables, summed over the servers, from time to time and for trainer 0
+  /// alone; else empty.
+  std::vector<store::TableStatistics> statistics;
   /// Null for the ends. A trainer uses labels, dense features and slots; the ids stay with the
   /// pipeline, and `tables` is empty where the batch came from another process.
   std::shared_ptr<const data::IdBatch> ids;

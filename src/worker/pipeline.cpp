@@ -84,6 +84,7 @@ bool Pipeline::turn() {
     worked |= poll(lane);
   }
   worked |= obey();
+  worked |= ask_statistics();
   if (phase_ == Phase::training || phase_ == Phase::evaluating) worked |= look_up();
   if (phase_ == Phase::fencing && client_.fence_done()) {
     finish_fence();
@@ -121,7 +122,12 @@ bool Pipeline::deliver(Lane& lane) {
   bool worked = false;
   while (!lane.command && lane.delivered < lane.in_flight.size() &&
          lane.in_flight[lane.delivered].missing == 0) {
-    lane.trainer.port->deliver(lane.in_flight[lane.delivered].batch);
+    ReadyBatch& batch = lane.in_flight[lane.delivered].batch;
+    if (news_ && raw(lane.trainer.id) == 0 && !evaluating() && !client_.statistics_pending()) {
+      batch.statistics = client_.statistics();
+      news_ = false;
+    }
+    lane.trainer.port->deliver(batch);
     ++lane.delivered;
     worked = true;
   }
@@ -273,6 +279,17 @@ void Pipeline::execute(const Command& command) {
   phase_ = Phase::fencing;
 }
 
+/// Whether it has: at most once per interval, and not before the last answers are with trainer 0.
+bool Pipeline::ask_statistics() {
+  if (phase_ != Phase::training || news_ || raw(lanes_.front().trainer.id) != 0) return false;
+  const auto now = std::chrono::steady_clock::now();
+  if (now - asked_ < std::chrono::duration<double>(config_.job.progress_interval)) return false;
+  client_.ask_statistics();
+  asked_ = now;
+  news_ = true;
+  return true;
+}
+
 void Pipeline::finish_fence() {
   if (fence_command_.kind == Command::Kind::evaluate) {
     current_.reset();
@@ -280,7 +297,7 @@ void Pipeline::finish_fence() {
     phase_ = Phase::evaluating;
     return;
   }
-  for (Lane& lane : lanes_) lane.trainer.port->answer({client_.statistics()});
+  for (Lane& lane : lanes_) lane.trainer.port->answer({client_.fence_statistics()});
   phase_ = fence_command_.kind == Command::Kind::stop ? Phase::stopped : Phase::paused;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -34,6 +35,9 @@ std::int64_t in_flight_limit(const config::Config& config);
 /// The bound holds by order: a lookup is sent only when its trainer has fewer than in_flight_limit
 /// batches whose gradients have not been sent, and a ring keeps the order, so that the server has
 /// applied all gradients sent before the lookup when it answers.
+///
+/// The pipeline of trainer 0 also asks the servers for the statistics of the tables, every
+/// job.progress_interval seconds while it trains, and sends them along with a batch.
 ///
 /// Lives on the MPI thread. Call turn() until stopped().
 class Pipeline {
@@ -97,6 +101,7 @@ class Pipeline {
   bool obey();
   void execute(const Command& command);
   void finish_fence();
+  bool ask_statistics();
   bool evaluating() const noexcept { return phase_ == Phase::evaluating; }
 
   const config::Config& config_;
@@ -113,6 +118,8 @@ class Pipeline {
   std::optional<BatchProducer> valid_;
   std::optional<PreparedStep> current_;
   bool received_ = false;
+  std::chrono::steady_clock::time_point asked_ = std::chrono::steady_clock::now();
+  bool news_ = false;  ///< The answers to the last question are not yet with trainer 0.
 };
 
 }  // namespace satrap::worker

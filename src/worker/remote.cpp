@@ -63,6 +63,7 @@ void write_batch(ByteWriter& out, const ReadyBatch& batch) {
   out.value(batch.staleness);
   out.value(batch.slot);
   out.array(batch.unique);
+  out.array(batch.statistics);
   out.value(batch.ids != nullptr);
   if (!batch.ids) return;
   out.array(batch.ids->labels);
@@ -82,6 +83,7 @@ ReadyBatch read_batch(ByteReader& in) {
   batch.staleness = in.value<std::int64_t>();
   batch.slot = in.value<std::int64_t>();
   batch.unique = in.array<std::int64_t>();
+  batch.statistics = in.array<store::TableStatistics>();
   if (!in.value<bool>()) return batch;
   auto ids = std::make_shared<data::IdBatch>();
   ids->labels = in.array<float>();

@@ -23,6 +23,7 @@ enum class MessageType : std::uint32_t {
   pushed = 4,      ///< every gradient of (trainer, step) has been sent on this ring
   fence = 5,       ///< `detail` is a FenceKind; later messages wait until all requesters sent it
   fence_done = 6,  ///< payload: the server's statistics
+  statistics = 7,  ///< asks for them at once; the answer has the same type
   // Between a worker and its trainers.
   batch = 16,         ///< part of a serialised batch
   push = 17,          ///< part of a batch's gradients
