@@ -7,11 +7,29 @@
 #include <optional>
 #include <utility>
 
-#include "core/hash.hpp"
+#include "plain_rows.hpp"
 #include "workload.hpp"
 
 namespace satrap::bench {
 namespace {
+
+/// A table with the ids 0 ... rows - 1, and plain memory with as many rows.
+struct Workload {
+  Workload(std::int64_t dim, std::int64_t bytes, config::Optimizer optimizer)
+      : config(table_config(dim, config::Storage::fp32, optimizer)),
+        rows(rows_of(config, bytes)),
+        table(TableId{0}, config, 1),
+        plain(rows, table.layout()),
+        batches(rows, dim) {
+    fill(table, rows);
+  }
+
+  config::TableConfig config;
+  std::int64_t rows;
+  store::Table table;
+  PlainRows plain;
+  Batches batches;
+};
 
 /// The workload of the last benchmark is kept: filling it takes longer than measuring.
 Workload& workload(const benchmark::State& state, config::Optimizer optimizer) {
@@ -20,9 +38,7 @@ Workload& workload(const benchmark::State& state, config::Optimizer optimizer) {
   const std::pair wanted{state.range(0), state.range(1)};
   if (kept == nullptr || kept_for != wanted || kept->config.optimizer != optimizer) {
     kept.reset();
-    const auto config = table_config(state.range(0), optimizer);
-    const std::int64_t rows = (state.range(1) << 20) / store::Table::bytes_per_row(config);
-    kept = std::make_unique<Workload>(state.range(0), rows, optimizer);
+    kept = std::make_unique<Workload>(state.range(0), state.range(1) << 20, optimizer);
     kept_for = wanted;
   }
   return *kept;
@@ -33,9 +49,9 @@ void measure(benchmark::State& state, config::Optimizer optimizer, Run&& run) {
   Workload& w = workload(state, optimizer);
   for (auto _ : state) {
     state.PauseTiming();
-    w.draw();
+    w.batches.draw();
     state.ResumeTiming();
-    run(w);
+    run(w, w.batches);
     benchmark::ClobberMemory();
   }
   state.SetItemsProcessed(state.iterations() * static_cast<std::int64_t>(kBatch));
@@ -44,39 +60,41 @@ void measure(benchmark::State& state, config::Optimizer optimizer, Run&& run) {
 constexpr auto kRowwise = config::Optimizer::rowwise_adagrad;
 
 void BM_PlainGather(benchmark::State& state) {
-  measure(state, kRowwise, [](Workload& w) { w.plain.gather(w.places, w.values.data()); });
+  measure(state, kRowwise,
+          [](Workload& w, Batches& b) { w.plain.gather(b.places, b.values.data()); });
 }
 void BM_Lookup(benchmark::State& state) {
   measure(state, kRowwise,
-          [](Workload& w) { w.table.lookup(w.ids, store::Missing::insert, w.values.data()); });
+          [](Workload& w, Batches& b) { w.table.lookup(b.ids, 1, b.values.data()); });
 }
 void BM_EvaluationLookup(benchmark::State& state) {
-  measure(state, kRowwise,
-          [](Workload& w) { w.table.lookup(w.ids, store::Missing::zeros, w.values.data()); });
+  measure(state, kRowwise, [](Workload& w, Batches& b) { w.table.peek(b.ids, b.values.data()); });
 }
 void BM_PlainReadWrite(benchmark::State& state) {
-  measure(state, kRowwise, [](Workload& w) { w.plain.add(w.places, w.gradients.data()); });
+  measure(state, kRowwise,
+          [](Workload& w, Batches& b) { w.plain.add(b.places, b.gradients.data()); });
 }
 void BM_Update(benchmark::State& state) {
-  measure(state, kRowwise, [](Workload& w) { w.table.apply(w.ids, w.gradients.data(), {}); });
+  measure(state, kRowwise,
+          [](Workload& w, Batches& b) { w.table.apply(b.ids, b.gradients.data(), {}); });
 }
 void BM_UpdateAdam(benchmark::State& state) {
   measure(state, config::Optimizer::adam,
-          [](Workload& w) { w.table.apply(w.ids, w.gradients.data(), {.step = 1}); });
+          [](Workload& w, Batches& b) { w.table.apply(b.ids, b.gradients.data(), {.step = 1}); });
 }
 void BM_PlainWrite(benchmark::State& state) {
-  measure(state, kRowwise, [](Workload& w) { w.plain.write(w.places, w.gradients.data()); });
+  measure(state, kRowwise,
+          [](Workload& w, Batches& b) { w.plain.write(b.places, b.gradients.data()); });
 }
 /// New ids into a table that is emptied when it has as many rows as the workload's.
 void BM_Insert(benchmark::State& state) {
-  std::uint64_t next = 0;
   std::optional<store::Table> table;
-  measure(state, kRowwise, [&](Workload& w) {
+  measure(state, kRowwise, [&](Workload& w, Batches& b) {
     state.PauseTiming();
-    if (!table || table->size() >= w.plain.rows()) table.emplace(TableId{1}, w.config, 1);
-    for (FeatureId& id : w.ids) id = FeatureId{mix(next++)};
+    if (!table || table->size() >= w.rows) table.emplace(TableId{1}, w.config, 1);
+    b.draw_new_ids();
     state.ResumeTiming();
-    table->lookup(w.ids, store::Missing::insert, w.values.data());
+    table->lookup(b.ids, 1, b.values.data());
   });
 }
 

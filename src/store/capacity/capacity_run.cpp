@@ -58,6 +58,15 @@ CapacityOptions::CapacityOptions() {
   table.capacity_bytes = std::int64_t{1} << 30;
 }
 
+CapacityMeasurement& CapacityMeasurement::operator+=(const CapacityMeasurement& other) noexcept {
+  rows += other.rows;
+  hits += other.hits;
+  evicted += other.evicted;
+  lookup_seconds += other.lookup_seconds;
+  update_seconds += other.update_seconds;
+  return *this;
+}
+
 CapacityRun::CapacityRun(const CapacityOptions& options)
     : options_(checked(options)),
       table_(TableId{0}, options_.table, options_.seed),
@@ -81,18 +90,24 @@ CapacityRun::CapacityRun(const CapacityOptions& options)
   for (std::size_t i = 0; i < values; ++i) gradients_.push_back(unit_float(random()) - 0.5f);
 }
 
-void CapacityRun::train(std::span<const FeatureId> ids, CapacityMeasurement& measured) {
+CapacityMeasurement CapacityRun::train(std::span<const FeatureId> ids) {
+  const TableStatistics before = table_.statistics();
   const double start = seconds_now();
   table_.lookup(ids, ++step_, weights_.data());
   const double between = seconds_now();
   table_.apply(ids, gradients_.data(), {.step = step_});
-  measured.lookup_seconds += between - start;
-  measured.update_seconds += seconds_now() - between;
-  measured.rows += static_cast<std::int64_t>(ids.size());
+  const double end = seconds_now();
+  const TableStatistics after = table_.statistics();
+  CapacityMeasurement measured;
+  measured.rows = static_cast<std::int64_t>(ids.size());
+  measured.hits = after.hits - before.hits;
+  measured.evicted = after.evicted - before.evicted;
+  measured.lookup_seconds = between - start;
+  measured.update_seconds = end - between;
+  return measured;
 }
 
 void CapacityRun::fill(std::int64_t rows, const Progress& progress) {
-  CapacityMeasurement ignored;
   for (std::int64_t missing; (missing = rows - table_.size()) > 0; progress()) {
     // Rare ids come as often as it takes to be admitted. The last ones have no drawn ids, so that
     // the table gets full without an eviction.
@@ -100,23 +115,23 @@ void CapacityRun::fill(std::int64_t rows, const Progress& progress) {
     const std::int64_t drawn = missing > repeats * options_.batch ? options_.batch / 2 : 0;
     const std::int64_t rare = std::min(missing, options_.batch - drawn);
     for (std::int64_t i = 0; i < repeats; ++i) {
-      train(stream_.draw(drawn, rare, rare_end_), ignored);
+      train(stream_.draw(drawn, rare, rare_end_));
     }
     rare_end_ -= rare;
   }
 }
 
+CapacityMeasurement CapacityRun::step() {
+  return train(stream_.draw(options_.batch));
+}
+
 CapacityMeasurement CapacityRun::measure(std::int64_t most_rows) {
-  CapacityMeasurement measured;
-  const TableStatistics before = table_.statistics();
+  CapacityMeasurement sum;
   const double end = seconds_now() + options_.seconds;
   do {
-    train(stream_.draw(options_.batch), measured);
+    sum += step();
   } while (seconds_now() < end && table_.size() + options_.batch <= most_rows);
-  const TableStatistics after = table_.statistics();
-  measured.hits = after.hits - before.hits;
-  measured.evicted = after.evicted - before.evicted;
-  return measured;
+  return sum;
 }
 
 void run_capacity(CapacityRun& run, const std::function<void(const CapacityStage&)>& on_stage,

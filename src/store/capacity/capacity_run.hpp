@@ -38,6 +38,8 @@ struct CapacityMeasurement {
   /// Rows looked up and updated.
   double rows_per_second() const noexcept { return 1 / ratio(lookup_seconds + update_seconds); }
 
+  CapacityMeasurement& operator+=(const CapacityMeasurement& other) noexcept;
+
  private:
   double ratio(double value) const noexcept { return value / static_cast<double>(rows); }
 };
@@ -56,6 +58,8 @@ class CapacityRun {
   /// are ids that have not come before, the rarest of the law.
   void fill(std::int64_t rows, const Progress& progress);
 
+  /// Trains on one batch of the Zipf stream.
+  CapacityMeasurement step();
   /// Trains on the Zipf stream for the options' seconds, or until the next batch might bring the
   /// table above `most_rows`; one batch at least.
   CapacityMeasurement measure(std::int64_t most_rows);
@@ -64,7 +68,7 @@ class CapacityRun {
   std::int64_t capacity() const noexcept { return table_.statistics().capacity; }
 
  private:
-  void train(std::span<const FeatureId> ids, CapacityMeasurement& measured);
+  CapacityMeasurement train(std::span<const FeatureId> ids);
 
   CapacityOptions options_;
   Table table_;

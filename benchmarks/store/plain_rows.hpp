@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "store/row_layout.hpp"
+
+namespace satrap::bench {
+
+/// The limit: rows of the same size as a table's in one piece of huge-page memory, at known places.
+/// No ids, no index, no optimizer, no conversion; memory is fetched ahead as the store does it.
+/// What is read and written of a row are as many bytes as its weights have, at its start.
+class PlainRows {
+ public:
+  /// `touched`: whether all of the memory has been written to already.
+  PlainRows(std::int64_t rows, const store::RowLayout& layout, bool touched = true);
+  ~PlainRows();
+  PlainRows(const PlainRows&) = delete;
+  PlainRows& operator=(const PlainRows&) = delete;
+
+  // `values` are [n, floats], floats the bytes of a row's weights / 4, rounded up.
+
+  /// values = rows.
+  void gather(std::span<const std::uint32_t> places, float* values) const;
+  /// rows += values.
+  void add(std::span<const std::uint32_t> places, const float* values);
+  /// rows = values.
+  void write(std::span<const std::uint32_t> places, const float* values);
+
+  std::int64_t rows() const noexcept { return rows_; }
+
+ private:
+  template <class Visit>
+  void visit(std::span<const std::uint32_t> places, Visit&& visit) const;
+
+  std::int64_t rows_;
+  std::size_t stride_;  ///< Bytes from row to row.
+  std::size_t floats_;
+  std::size_t bytes_;
+  std::byte* memory_;
+};
+
+}  // namespace satrap::bench

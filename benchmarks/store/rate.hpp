@@ -1,0 +1,59 @@
+#pragma once
+
+#include <time.h>
+
+#include <string>
+#include <vector>
+
+#include "figure.hpp"
+#include "workload.hpp"
+
+namespace satrap::bench {
+
+/// Seconds of this thread on a core: what else the machine runs counts less than with a wall clock.
+inline double thread_seconds() {
+  timespec time{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
+/// Rows per second of batches.
+class Rate {
+ public:
+  template <class Run>
+  void time(Run&& run) {
+    const double begin = thread_seconds();
+    run();
+    const double passed = thread_seconds() - begin;
+    total_ += passed;
+    rates_.push_back(static_cast<double>(kBatch) / passed);
+  }
+  double median() const { return bench::median(rates_); }
+  /// Rare long batches included.
+  double mean() const { return static_cast<double>(kBatch * rates_.size()) / total_; }
+  double total() const { return total_; }
+
+ private:
+  std::vector<double> rates_;
+  double total_ = 0;
+};
+
+/// Batches of figure and limit in turn, drawn anew each time; medians.
+template <class Value, class Limit>
+void compare(Batches& batches, double seconds, std::string name, Value&& figure,
+             std::string limit_name, Limit&& limit, std::optional<double> target) {
+  Rate value, limit_value;
+  for (int warm_up = 10; value.total() + limit_value.total() < seconds;) {
+    batches.draw();
+    if (warm_up-- > 0) {
+      figure();
+      limit();
+    } else {
+      value.time(figure);
+      limit_value.time(limit);
+    }
+  }
+  print({name, value.median(), "rows/s", limit_name, limit_value.median(), target});
+}
+
+}  // namespace satrap::bench
