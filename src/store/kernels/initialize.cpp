@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstring>
 
 #include "core/random.hpp"
@@ -17,27 +18,24 @@ namespace {
 
 void initialize(std::uint64_t seed, TableId table, FeatureId id, float range, std::size_t dim,
                 float* out) {
-  const hn::ScalableTag<std::uint32_t> d;
-  using Word = hn::Vec<decltype(d)>;
-  const hn::RebindToSigned<decltype(d)> integers;
-  const hn::RebindToFloat<decltype(d)> floats;
-  const std::size_t lanes = hn::Lanes(d);
+  const Blocks d;
+  const hn::Repartition<std::uint32_t, Blocks> words;
+  const hn::RebindToSigned<decltype(words)> integers;
+  const hn::RebindToFloat<decltype(words)> floats;
   const std::uint64_t key = philox_key(seed, RandomStream::row_init);
-  const auto uniform = [&](Word word) {
-    const auto unit = hn::Mul(hn::ConvertTo(floats, hn::BitCast(integers, hn::ShiftRight<8>(word))),
-                              hn::Set(floats, 0x1p-24f));
-    return hn::Mul(hn::Set(floats, range),
-                   hn::Sub(hn::Mul(hn::Set(floats, 2.0f), unit), hn::Set(floats, 1.0f)));
+  const auto uniform = [&](hn::Vec<Blocks> random) {
+    const auto upper = hn::ShiftRight<8>(hn::BitCast(words, random));
+    const auto unit =
+        hn::Mul(hn::ConvertTo(floats, hn::BitCast(integers, upper)), hn::Set(floats, 0x1p-24f));
+    const auto signed_unit = hn::Sub(hn::Mul(hn::Set(floats, 2.0f), unit), hn::Set(floats, 1.0f));
+    return hn::BitCast(d, hn::Mul(hn::Set(floats, range), signed_unit));
   };
-  for (std::size_t i = 0; i < dim; i += 4 * lanes) {
-    Word c[4] = {hn::Set(d, static_cast<std::uint32_t>(raw(id))),
-                 hn::Set(d, static_cast<std::uint32_t>(raw(id) >> 32)),
-                 hn::Iota(d, static_cast<std::uint32_t>(i / 4)), hn::Set(d, raw(table))};
-    philox_blocks(key, c);
-    HWY_ALIGN float values[4 * hn::MaxLanes(d)];
-    float* to = i + 4 * lanes <= dim ? out + i : values;
-    hn::StoreInterleaved4(uniform(c[0]), uniform(c[1]), uniform(c[2]), uniform(c[3]), floats, to);
-    if (to == values) std::memcpy(out + i, values, (dim - i) * sizeof(float));
+  constexpr std::size_t kValues = 4 * hn::MaxLanes(d);
+  for (std::size_t i = 0; i < dim; i += kValues) {
+    const RandomWords random = philox_words(key, id, i / 4, raw(table));
+    HWY_ALIGN std::uint64_t values[kValues / 2];
+    hn::StoreInterleaved2(uniform(random.first), uniform(random.second), d, values);
+    std::memcpy(out + i, values, std::min(kValues, dim - i) * sizeof(float));
   }
 }
 

@@ -37,9 +37,10 @@ enum class RowPart : std::uint32_t { weights = 0, moments = 1 };
 ///
 ///     counter   | id, u64 | block, u32 | part, u32 |
 ///
-/// Eight blocks have 32 words, which serve 64 values: value i of 64 takes word i / 8 mod 4 of block
-/// i mod 8, from 32 on with its halves swapped. So the upper half of what each value gets is its
-/// own, and all 32 bits of it are uniform.
+/// Eight blocks have 32 words, which serve 64 values: values 2b and 2b + 1 of the first 16 take
+/// words 0 and 1 of block b, those of the next 16 words 2 and 3; the other 32 take the same words
+/// with their halves swapped. So the upper half of what each value gets is its own, and all 32 bits
+/// of it are uniform.
 struct RowRandom {
   std::uint64_t key;
   FeatureId id;

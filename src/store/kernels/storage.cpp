@@ -19,7 +19,7 @@ namespace {
 
 // The order of the random words (RowRandom) is made for vectors of this many lanes; narrower ones
 // take several steps.
-constexpr std::size_t kLanes = 8;
+constexpr std::size_t kLanes = 16;
 using Floats = hn::CappedTag<float, kLanes>;
 using Words = hn::RebindToUnsigned<Floats>;
 using Integers = hn::RebindToSigned<Floats>;
@@ -195,8 +195,8 @@ void decode(const std::byte* stored, std::size_t n, float* out) {
     hn::StoreU(Type::decode(hn::LoadU(d, in + i), scale), floats, out + i);
   }
   if (i == n) return;
-  alignas(32) Stored rest[kLanes] = {};
-  alignas(32) float values[kLanes];
+  alignas(64) Stored rest[kLanes] = {};
+  alignas(64) float values[kLanes];
   std::memcpy(rest, in + i, (n - i) * sizeof(Stored));
   hn::Store(Type::decode(hn::Load(d, rest), scale), floats, values);
   std::memcpy(out + i, values, (n - i) * sizeof(float));
@@ -212,34 +212,41 @@ HWY_INLINE void encode_vector(const Type& type, const float* values, std::size_t
     hn::StoreU(type.template encode<Rounding>(hn::LoadU(d, values), word), stored, out);
     return;
   }
-  alignas(32) float rest[kLanes] = {};
-  alignas(32) Stored rounded[kLanes];
+  alignas(64) float rest[kLanes] = {};
+  alignas(64) Stored rounded[kLanes];
   std::memcpy(rest, values, n * sizeof(float));
   hn::Store(type.template encode<Rounding>(hn::Load(d, rest), word), stored, rounded);
   std::memcpy(out, rounded, n * sizeof(Stored));
 }
 
+HWY_INLINE Word swap_halves(Word word) {
+  return hn::Or(hn::ShiftLeft<16>(word), hn::ShiftRight<16>(word));
+}
+
 template <class Type, class Rounding>
 void encode(const float* values, std::size_t n, const RowRandom& random, std::byte* stored) {
-  constexpr std::size_t kVectors = 8;  // Twice the words of a block.
   const Words d;
   const Type type(values, n, stored);
   auto* out = reinterpret_cast<typename Type::Stored*>(stored);
-  for (std::size_t i = 0; i < n; i += kVectors * kLanes) {
+  const auto vector = [&](std::size_t at, Word word) {
+    if (at < n) encode_vector<Rounding>(type, values + at, n - at, word, out + at);
+  };
+  for (std::size_t i = 0; i < n; i += 4 * kLanes) {
     for (std::size_t lane = 0; lane < kLanes; lane += hn::Lanes(d)) {
-      Word words[kVectors / 2] = {hn::Set(d, static_cast<std::uint32_t>(raw(random.id))),
-                                  hn::Set(d, static_cast<std::uint32_t>(raw(random.id) >> 32)),
-                                  hn::Iota(d, static_cast<std::uint32_t>(i / kVectors + lane)),
-                                  hn::Set(d, static_cast<std::uint32_t>(random.part))};
-      if constexpr (Rounding::random) philox_blocks(random.key, words);
-      for (std::size_t v = 0; v < kVectors; ++v) {
-        const std::size_t at = i + v * kLanes + lane;
-        if (at >= n) break;
-        const Word word = words[v % 4];
-        encode_vector<Rounding>(
-            type, values + at, n - at,
-            v < 4 ? word : hn::Or(hn::ShiftLeft<16>(word), hn::ShiftRight<16>(word)), out + at);
+      Word first = hn::Zero(d);
+      Word second = hn::Zero(d);
+      if constexpr (Rounding::random) {
+        const RandomWords words = philox_words(random.key, random.id, i / 8 + lane / 2,
+                                               static_cast<std::uint32_t>(random.part));
+        first = hn::BitCast(d, words.first);
+        second = hn::BitCast(d, words.second);
       }
+      const std::size_t at = i + lane;
+      vector(at, first);
+      vector(at + kLanes, second);
+      vector(at + 2 * kLanes, swap_halves(first));
+      vector(at + 3 * kLanes, swap_halves(second));
+      if (at + hn::Lanes(d) >= n) break;
     }
   }
 }

@@ -209,11 +209,11 @@ TEST(Storage, UsesTheWordsOfPhiloxInTheirOrder) {
     const auto rounded = round(Storage::bf16, Rounding::stochastic, values,
                                philox_key(seed, RandomStream::rounding), part);
     for (std::size_t i = 0; i < values.size(); ++i) {
-      const std::size_t block = i / 64 * 8 + i % 8;
-      const std::size_t vector = i / 8 % 8;
+      const std::size_t block = i / 64 * 8 + i % 16 / 2;
+      const std::size_t sixteen = i / 16 % 4;
       const auto words = philox(seed, RandomStream::rounding, 2,
                                 (std::uint64_t{static_cast<std::uint32_t>(part)} << 32) | block);
-      const std::uint32_t word = std::rotr(words[vector % 4], vector < 4 ? 0 : 16);
+      const std::uint32_t word = std::rotr(words[sixteen % 2 * 2 + i % 2], sixteen < 2 ? 0 : 16);
       ASSERT_EQ(rounded[i] > 1.0f, word >> 31 == 1) << i;
     }
   }
