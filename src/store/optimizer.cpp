@@ -90,7 +90,7 @@ void RowOptimizer::initialize(float* state) const noexcept {
 Hyper RowOptimizer::hyper(const UpdateContext& context) const noexcept {
   Hyper hyper = hyper_;
   hyper.lr = hyper.base_lr * context.lr_factor;
-  if (corrects_bias_ && !keeps_updates_) correct_bias(hyper, context.step);
+  if (corrects_bias_ && !keeps_updates_) correct_bias(hyper, std::max<Step>(context.step, 1));
   return hyper;
 }
 

@@ -30,13 +30,13 @@ void clip(float norm, std::size_t dim, const float* gradient, float* out) {
     unit = 0x1p-80f;
     actual = norm_of(unit, dim, gradient);
   }
-  const float scale = actual > norm * unit ? norm / actual : 1.0f;
-  if (scale == 1.0f) unit = 1.0f;
+  const bool clips = actual > norm * unit;
+  const Vector scale = hn::Set(d, clips ? norm / actual : 1.0f);
+  const Vector in_unit = hn::Set(d, clips ? unit : 1.0f);
   for_each_vector(
       dim,
       [&](const float* g, float* to) {
-        const Vector scaled = hn::Mul(hn::Set(d, unit), hn::LoadU(d, g));
-        hn::StoreU(hn::Mul(hn::Set(d, scale), scaled), d, to);
+        hn::StoreU(hn::Mul(scale, hn::Mul(in_unit, hn::LoadU(d, g))), d, to);
       },
       gradient, out);
 }

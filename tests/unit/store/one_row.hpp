@@ -108,6 +108,14 @@ class OneRow {
     if (ops_.layout().has_updates) std::memcpy(&updates, row() + ops_.layout().updates, 4);
     return updates;
   }
+  std::vector<std::byte> stored_weights() const {
+    const RowLayout& at = ops_.layout();
+    return {row() + at.weights, row() + at.weights + at.weight_bytes};
+  }
+  std::vector<std::byte> stored_state() const {
+    const RowLayout& at = ops_.layout();
+    return {row() + at.state, row() + at.state + at.state_bytes};
+  }
   /// All but the id.
   std::vector<std::byte> bytes() const {
     return {row() + sizeof(FeatureId), row() + ops_.layout().bytes};

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "core/error.hpp"
 #include "unit/store/one_row.hpp"
@@ -198,6 +199,29 @@ TEST(Optimizer, ClippingScalesGradientsDownToTheNorm) {
     const double norm = std::sqrt(65.0) * size;
     const double expected = norm > 2 ? 2 / std::sqrt(65.0) : size;
     for (const float w : row.weights()) EXPECT_NEAR(w, -expected, 1e-6 * expected);
+  }
+}
+
+TEST(Optimizer, ClippingOfAnyPowerOfTwo) {
+  auto config = config_of(Optimizer::sgd, 4);
+  config.lr = 1;
+  config.clip_norm = 1;
+  for (int exponent = -120; exponent <= 126; ++exponent) {
+    OneRow row(config);
+    const float size = std::ldexp(1.0f, exponent);
+    row.update(std::vector<float>(4, size).data(), 1);
+    for (const float w : row.weights()) EXPECT_EQ(w, -std::min(size, 0.5f)) << exponent;
+  }
+}
+
+TEST(Optimizer, NaNIsNotHidden) {
+  const std::vector<float> gradient(3, std::numeric_limits<float>::quiet_NaN());
+  for (auto config : optimizer_configs(3)) {
+    config.clip_norm = 1;
+    config.weight_bound = 1;
+    OneRow row(config);
+    row.update(gradient.data(), 1);
+    for (const float w : row.weights()) EXPECT_TRUE(std::isnan(w)) << name_of(config.optimizer);
   }
 }
 
