@@ -45,32 +45,46 @@ HWY_INLINE void for_each_vector(std::size_t n, const Body& body, const float* in
   run(std::index_sequence_for<Floats...>());
 }
 
+/// The upper half of the lanes added to the lower, until one is left.
+template <class V>
+HWY_INLINE float fold(V v) {
+  const hn::DFromV<V> d;
+  if constexpr (hn::MaxLanes(d) == 1) {
+    return hn::GetLane(v);
+  } else {
+    const hn::Half<decltype(d)> half;
+    return fold(hn::Add(hn::LowerHalf(half, v), hn::UpperHalf(half, v)));
+  }
+}
+
 /// Sum over i of value(pointers to element i...)^2, value being a function of vectors that gives 0
 /// for zeros.
 template <class Value, class... Floats>
 HWY_INLINE float sum_of_squares(std::size_t n, const Value& value, const Floats*... in) {
-  const Tag d;
-  const std::size_t lanes = hn::Lanes(d);
-  alignas(64) float sums[kLanes] = {};
-  const std::size_t full = n / kLanes * kLanes;
-  alignas(64) float rest[sizeof...(in)][kLanes] = {};
-  const auto run = [&]<std::size_t... k>(std::index_sequence<k...>) {
-    (std::memcpy(rest[k], in + full, (n - full) * sizeof(float)), ...);
-    for (std::size_t j = 0; j < kLanes; j += lanes) {
-      Vector sum = hn::Zero(d);
-      for (std::size_t i = j; i < full; i += kLanes) {
-        const Vector v = value((in + i)...);
-        sum = hn::MulAdd(v, v, sum);
-      }
-      const Vector v = value((rest[k] + j)...);
-      hn::Store(hn::MulAdd(v, v, sum), d, sums + j);
+  constexpr std::size_t lanes = hn::MaxLanes(Tag());
+  constexpr std::size_t kVectors = kLanes / lanes;
+  Vector sums[kVectors];
+  for (Vector& sum : sums) sum = hn::Zero(Tag());
+  const auto add = [&](const Floats*... at) {
+    for (std::size_t k = 0; k < kVectors; ++k) {
+      const Vector v = value((at + k * lanes)...);
+      sums[k] = hn::MulAdd(v, v, sums[k]);
     }
   };
-  run(std::index_sequence_for<Floats...>());
-  for (std::size_t half = kLanes / 2; half > 0; half /= 2) {
-    for (std::size_t j = 0; j < half; ++j) sums[j] += sums[j + half];
+  const std::size_t full = n / kLanes * kLanes;
+  for (std::size_t i = 0; i < full; i += kLanes) add((in + i)...);
+  if (full < n) {
+    alignas(64) float rest[sizeof...(in)][kLanes] = {};
+    const auto run = [&]<std::size_t... k>(std::index_sequence<k...>) {
+      (std::memcpy(rest[k], in + full, (n - full) * sizeof(float)), ...);
+      add(rest[k]...);
+    };
+    run(std::index_sequence_for<Floats...>());
   }
-  return sums[0];
+  for (std::size_t half = kVectors / 2; half > 0; half /= 2) {
+    for (std::size_t k = 0; k < half; ++k) sums[k] = hn::Add(sums[k], sums[k + half]);
+  }
+  return fold(sums[0]);
 }
 
 }  // namespace

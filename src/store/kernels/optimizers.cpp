@@ -99,18 +99,32 @@ void adagrad(const Hyper& h, std::size_t dim, const float* gradient, float* weig
   for_each_vector(dim, body, gradient, weights, accumulator);
 }
 
-void rowwise_adagrad(const Hyper& h, std::size_t dim, const float* gradient, float* weights,
-                     float* accumulator) {
+/// With `load` for the gradient and `sum`, that of its squares.
+template <class Load>
+HWY_INLINE void rowwise_adagrad(const Hyper& h, std::size_t dim, const float* gradient,
+                                float* weights, float* accumulator, const Load& load, float sum) {
   const Tag d;
-  *accumulator += mean_square(dim, gradient);
+  *accumulator += sum / static_cast<float>(dim);
   const Vector rate = hn::Set(d, h.lr / (std::sqrt(*accumulator) + h.eps));
   const Vector decay = hn::Set(d, h.lr * h.weight_decay);
   const auto body = [&](const float* g, float* w) {
     const Vector weight = hn::LoadU(d, w);
     const Vector decayed = hn::NegMulAdd(decay, weight, weight);
-    hn::StoreU(hn::NegMulAdd(rate, load_gradient(g), decayed), d, w);
+    hn::StoreU(hn::NegMulAdd(rate, load(g), decayed), d, w);
   };
   for_each_vector(dim, body, gradient, weights);
+}
+
+void rowwise_adagrad(const Hyper& h, std::size_t dim, const float* gradient, float* weights,
+                     float* accumulator) {
+  const auto load = [](const float* g) { return hn::LoadU(Tag(), g); };
+  const float sum = sum_of_squares(dim, load, gradient);
+  if (sum < 0x1p108f) {  // No element is too large: the usual case, for less work.
+    rowwise_adagrad(h, dim, gradient, weights, accumulator, load, sum);
+  } else {
+    rowwise_adagrad(h, dim, gradient, weights, accumulator, load_gradient,
+                    sum_of_squares(dim, load_gradient, gradient));
+  }
 }
 
 void adam(const Hyper& h, std::size_t dim, const float* gradient, float* weights, float* state) {
