@@ -2,6 +2,7 @@
 #include <bit>
 #include <cstring>
 #include <limits>
+#include <type_traits>
 
 #include "store/kernels/kernels.hpp"
 
@@ -69,19 +70,17 @@ struct Stochastic {
 /// The parts of fp32 numbers.
 struct Bits {
   explicit HWY_INLINE Bits(Float x)
-      : all(hn::BitCast(Integers(), x)),
-        magnitude(hn::And(all, set(0x7FFFFFFF))),
-        upper_sign(hn::BitCast(Integers(), hn::ShiftRight<31>(hn::BitCast(Words(), all)))) {}
-  Integer all;
+      : magnitude(hn::And(hn::BitCast(Integers(), x), set(0x7FFFFFFF))),
+        sign(hn::BitCast(Integers(), hn::ShiftRight<31>(hn::BitCast(Words(), x)))) {}
   Integer magnitude;
-  Integer upper_sign;  ///< 0 or 1
+  Integer sign;  ///< 0 or 1
 
   /// `finite` with the sign in bit 15, or infinity or NaN of a 16-bit type.
   HWY_INLINE Integer to_16(Integer finite, std::int32_t infinity, std::int32_t nan) const {
     const Integer special =
         hn::IfThenElse(hn::Gt(magnitude, set(kInfinity)), set(nan), set(infinity));
     const Integer value = hn::IfThenElse(hn::Gt(set(kInfinity), magnitude), finite, special);
-    return hn::Or(value, hn::ShiftLeft<15>(upper_sign));
+    return hn::Or(value, hn::ShiftLeft<15>(sign));
   }
 };
 
