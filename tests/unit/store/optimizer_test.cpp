@@ -188,6 +188,16 @@ TEST(Optimizer, FiniteGradientsLeaveRowsFinite) {
   }
 }
 
+TEST(Optimizer, GradientsCountAsAtMostTwoToThe54) {
+  for (const auto& config : optimizer_configs(17)) {
+    OneRow row(config);
+    OneRow limit(config);
+    row.update(std::vector<float>(17, 1e17f).data(), 1);
+    limit.update(std::vector<float>(17, 0x1p54f).data(), 1);
+    EXPECT_EQ(row.bytes(), limit.bytes()) << name_of(config.optimizer);
+  }
+}
+
 TEST(Optimizer, ClippingScalesGradientsDownToTheNorm) {
   auto config = config_of(Optimizer::sgd, 65);
   config.lr = 1;

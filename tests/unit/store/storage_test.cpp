@@ -228,7 +228,10 @@ TEST(Storage, LargeValuesSaturate) {
                                           std::numeric_limits<float>::lowest()};
     const float max_bf16 = 0x1.FEp127f;
     EXPECT_EQ(round(Storage::bf16, rounding, largest), (std::vector<float>{max_bf16, -max_bf16}));
-    for (const float x : round(Storage::int8, rounding, largest)) EXPECT_GT(std::abs(x), 3.4e38f);
+    for (const float x : round(Storage::int8, rounding, largest)) {
+      EXPECT_GT(std::abs(x), 3.4e38f);
+      EXPECT_TRUE(std::isfinite(x));
+    }
   }
 }
 
@@ -285,6 +288,22 @@ TEST(StoredRow, StartsFromTheFirstValuesRounded) {
       EXPECT_NEAR(weights[i], exact[i], step);
     }
     EXPECT_NE(weights, exact);
+  }
+}
+
+TEST(StoredRow, NothingOfWhatWasThereBeforeIsLeft) {
+  for (const auto type : {Storage::fp32, Storage::fp16, Storage::bf16, Storage::int8}) {
+    for (auto config : optimizer_configs(3)) {
+      config.storage = type;
+      if (config.optimizer == Optimizer::adam) config.moments = Storage::bf16;
+      const RowOps ops(TableId{1}, config, 5);
+      std::vector<std::byte> zeros(ops.layout().bytes, std::byte{0});
+      std::vector<std::byte> ones(ops.layout().bytes, std::byte{0xFF});
+      ops.initialize(FeatureId{1}, zeros.data());
+      ops.initialize(FeatureId{1}, ones.data());
+      EXPECT_TRUE(std::equal(zeros.begin() + 8, zeros.end(), ones.begin() + 8))
+          << name_of(type) << ' ' << name_of(config.optimizer);
+    }
   }
 }
 
