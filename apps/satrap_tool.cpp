@@ -117,50 +117,59 @@ void parse_choice(const std::string& option, const std::string& text, E& value) 
   try {
     satrap::config::parse_value(text, value);
   } catch (const satrap::config::BadValue& bad) {
-    std::string choices;
-    for (const auto& choice : satrap::config::Spellings<E>::all) {
-      choices += fmt::format("{}{}", choices.empty() ? "" : ", ", choice.text);
-    }
+    std::vector<std::string_view> choices;
+    for (const auto& choice : satrap::config::Spellings<E>::all) choices.push_back(choice.text);
     throw ConfigError(fmt::format("command line: {} {} {}", option, text, bad.problem), {},
-                      "use one of " + choices);
+                      fmt::format("use {}", fmt::join(choices, ", ")));
   }
 }
 
 void capacity(const std::vector<std::string>& arguments) {
-  satrap::store::CapacityOptions o;
-  std::string memory = "1G", ids = "1T", storage = "fp32", optimizer = "rowwise_adagrad";
-  std::string eviction = "lru";
+  namespace store = satrap::store;
+  store::CapacityOptions o;
   po::options_description options("options of capacity", 100);
   const auto add = [&](const char* name, auto& value, const char* meaning) {
     options.add_options()(name, po::value(&value)->default_value(value), meaning);
   };
-  add("memory", memory, "bytes of the table, with K, M, G or T in powers of 1024");
+  const auto add_text = [&](const char* name, std::string_view text, const char* meaning,
+                            auto parse) {
+    auto* const value = po::value<std::string>()->default_value(std::string(text));
+    value->notifier([=](const std::string& given) { parse(fmt::format("--{}", name), given); });
+    options.add_options()(name, value, meaning);
+  };
+  const auto add_amount = [&](const char* name, std::string_view text, std::int64_t base,
+                              std::int64_t& value, const char* meaning) {
+    add_text(name, text, meaning, [base, &value](const auto& option, const auto& given) {
+      value = store::parse_amount(option, given, base);
+    });
+  };
+  const auto add_choice = [&](const char* name, auto& value, const char* meaning) {
+    add_text(
+        name, satrap::config::name_of(value), meaning,
+        [&value](const auto& option, const auto& given) { parse_choice(option, given, value); });
+  };
+  add_amount("memory", "1G", 1024, o.table.capacity_bytes,
+             "bytes of the table; K, M, G and T are powers of 1024");
   add("dim", o.table.dim, "weights per row");
-  add("ids", ids, "of the id space, with K, M, G or T in powers of 1000");
-  add("storage", storage, "of weights: fp32, fp16, bf16 or int8");
-  add("optimizer", optimizer, "as table.NAME.optimizer");
-  add("eviction", eviction, "lru or lfu");
+  add_amount("ids", "1T", 1000, o.ids, "of the id space; K, M, G and T are powers of 1000");
+  add_choice("storage", o.table.storage, "of weights: fp32, fp16, bf16 or int8");
+  add_choice("optimizer", o.table.optimizer, "as table.NAME.optimizer");
+  add_choice("eviction", o.table.eviction, "lru or lfu");
   add("admit-after", o.table.admit_after, "the appearance that earns an id its row");
   add("batch", o.batch, "ids drawn per step, duplicates included");
   add("zipf", o.zipf_exponent, "P(id of rank r) ~ r^-zipf");
   add("seconds", o.seconds, "that a stage is measured for, at most");
   add("seed", o.seed, "of ids, rows and gradients");
-  options.add_options()("sweep",
-                        "id spaces of 6.25 to 100 trillion parameters, in the same memory");
+  options.add_options()("sweep", "id spaces of 6.25 to 100 trillion parameters, in this memory");
   options.add_options()("help,h", "this text");
   const auto given = parse(arguments, options, {});
   if (given.count("help") != 0) {
     std::cout << options;
-    return;
+  } else if (given.count("sweep") != 0) {
+    store::report_sweep(o, std::cout, std::cerr);
+  } else {
+    store::report_capacity(o, std::cout, std::cerr);
   }
-  o.table.capacity_bytes = satrap::store::parse_amount("--memory", memory, 1024);
-  o.ids = satrap::store::parse_amount("--ids", ids, 1000);
-  parse_choice("--storage", storage, o.table.storage);
-  parse_choice("--optimizer", optimizer, o.table.optimizer);
-  parse_choice("--eviction", eviction, o.table.eviction);
-  const auto report =
-      given.count("sweep") != 0 ? satrap::store::report_sweep : satrap::store::report_capacity;
-  report(o, std::cout, std::cerr);
 }
 
 void run(const std::vector<std::string>& words) {

@@ -58,6 +58,31 @@ TEST(CommandLine, PrintConfigGivesAConfigThatPrintsItself) {
   EXPECT_EQ(second.output, first.output);
 }
 
+TEST(CommandLine, CapacityFillsATableAndSaysWhatItHolds) {
+  const std::vector<std::string> small = {"capacity", "--memory",    "40M",    "--batch",
+                                          "1024",     "--seconds",   "0.1",    "--storage",
+                                          "fp16",     "--optimizer", "adagrad"};
+  const Ended ended = run(tool(small));
+  ASSERT_EQ(ended.code, 0) << ended.output;
+  for (const char* word : {"25 %", "50 %", "75 %", "100 %", "evicting", "fp16, adagrad, 16 fp32",
+                           "1,000,000,000,000 ids", "peak"}) {
+    EXPECT_TRUE(contains(ended.output, word)) << word << "\n" << ended.output;
+  }
+  for (const std::vector<std::string>& wrong : {std::vector<std::string>{"--memory", "40X"},
+                                                {"--memory", "1000T"},
+                                                {"--dim", "0"},
+                                                {"--storage", "fp8"},
+                                                {"--eviction", "none"},
+                                                {"--ids", "1000"},
+                                                {"--seconds", "-1"}}) {
+    std::vector<std::string> arguments = {"capacity"};
+    arguments.insert(arguments.end(), wrong.begin(), wrong.end());
+    const Ended refused = run(tool(arguments));
+    EXPECT_EQ(refused.code, 2) << wrong[0] << " " << wrong[1] << "\n" << refused.output;
+    EXPECT_TRUE(contains(refused.output, ";")) << refused.output;  // A remedy follows.
+  }
+}
+
 TEST(CommandLine, RolesPerProgramWorkAsMpmd) {
   const Scratch scratch;
   make_data(scratch, 1'000, 100);
