@@ -60,7 +60,9 @@ File File::create(const std::filesystem::path& path, std::int64_t metadata_bytes
   const Handle access = access_properties();
   check(H5Pset_meta_block_size(access.id(), static_cast<hsize_t>(metadata_bytes)), "set a property",
         {}, -1);
-  return File(Handle(check(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access.id()),
+  const Handle root(check(H5Pcreate(H5P_FILE_CREATE), "make a property list", {}, -1));
+  check(H5Pset_obj_track_times(root.id(), false), "set a property", {}, -1);
+  return File(Handle(check(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, root.id(), access.id()),
                            "make file", path.string(), -1)));
 }
 

@@ -16,24 +16,35 @@ herr_t note_name(hid_t, const char* name, const H5L_info_t*, void* names) noexce
   return 0;
 }
 
+/// A property list for groups or datasets without time stamps: equal content gives equal bytes.
 Handle make_list(hid_t kind) {
-  return Handle(check(H5Pcreate(kind), "make a property list", {}, -1));
+  Handle list(check(H5Pcreate(kind), "make a property list", {}, -1));
+  check(H5Pset_obj_track_times(list.id(), false), "set a property", {}, -1);
+  return list;
 }
 
-Handle make_parents() {
-  Handle list = make_list(H5P_LINK_CREATE);
-  check(H5Pset_create_intermediate_group(list.id(), 1), "set a property", {}, -1);
-  return list;
+Handle make_group(hid_t group, const std::string& name) {
+  const Handle properties = make_list(H5P_GROUP_CREATE);
+  return Handle(check(H5Gcreate2(group, name.c_str(), H5P_DEFAULT, properties.id(), H5P_DEFAULT),
+                      "make group", name, group));
+}
+
+/// Makes the groups on the way to `name`. HDF5 would do so, but with time stamps.
+void make_parents(hid_t group, const std::string& name) {
+  for (auto end = name.find('/'); end != std::string::npos; end = name.find('/', end + 1)) {
+    const std::string parent = name.substr(0, end);
+    if (check(H5Lexists(group, parent.c_str(), H5P_DEFAULT), "look for", parent, group) == 0) {
+      make_group(group, parent);
+    }
+  }
 }
 
 Handle make_dataset(hid_t group, const std::string& name, hid_t type, const Shape& shape,
                     const Handle& properties) {
-  // Without time stamps equal content gives equal bytes.
-  check(H5Pset_obj_track_times(properties.id(), false), "set a property", name, group);
+  make_parents(group, name);
   const Handle space = make_space(shape);
-  const Handle parents = make_parents();
   return Handle(check(
-      H5Dcreate2(group, name.c_str(), type, space.id(), parents.id(), properties.id(), H5P_DEFAULT),
+      H5Dcreate2(group, name.c_str(), type, space.id(), H5P_DEFAULT, properties.id(), H5P_DEFAULT),
       "make dataset", name, group));
 }
 
@@ -83,10 +94,8 @@ Dataset Group::dataset(const std::string& name) const {
 }
 
 Group Group::create_group(const std::string& name) {
-  const Handle parents = make_parents();
-  return Group(
-      Handle(check(H5Gcreate2(handle_.id(), name.c_str(), parents.id(), H5P_DEFAULT, H5P_DEFAULT),
-                   "make group", name, handle_.id())));
+  make_parents(handle_.id(), name);
+  return Group(make_group(handle_.id(), name));
 }
 
 template <class T>

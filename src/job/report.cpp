@@ -111,7 +111,7 @@ std::string Report::tables_text() {
   tables_told_ = *tables_;
   const auto hits = hit_rate(since);
   std::string text = fmt::format("{:>12}  {:>6}", grouped(tables_->rows),
-                                 hits ? fmt::format("{:.1f}%", 100 * *hits) : std::string("?"));
+                                 hits ? fmt::format("{:.1f}", 100 * *hits) : std::string("?"));
   if (tables_->evicted > 0) text += fmt::format("  {} evicted", grouped(tables_->evicted));
   return text;
 }
@@ -131,7 +131,7 @@ void Report::progress(const trainer::StepReport& step) {
 
   if (lines_++ % kLinesPerHeading == 0) {
     say("      step   epoch    done    samples/s      loss       AUC   stale      left          "
-        "rows    hits");
+        "rows   hit %");
   }
   say(fmt::format("{:>10}  {:>6}  {:>5.1f}%  {:>11}  {:>8.5f}  {:>8}  {:>6.2f}  {:>8}  {}",
                   step.step, std::min(step.next.epoch + 1, config_.train.epochs), 100 * done,

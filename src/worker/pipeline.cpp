@@ -279,9 +279,13 @@ void Pipeline::execute(const Command& command) {
   phase_ = Phase::fencing;
 }
 
-/// Whether it has: at most once per interval, and not before the last answers are with trainer 0.
+/// At most once per interval, from the first lookup on, and not before the last answers are with
+/// trainer 0. Returns whether it has asked.
 bool Pipeline::ask_statistics() {
-  if (phase_ != Phase::training || news_ || raw(lanes_.front().trainer.id) != 0) return false;
+  const Lane& lane = lanes_.front();
+  if (phase_ != Phase::training || news_ || raw(lane.trainer.id) != 0 || lane.lookups == 0) {
+    return false;
+  }
   const auto now = std::chrono::steady_clock::now();
   if (now - asked_ < std::chrono::duration<double>(config_.job.progress_interval)) return false;
   client_.ask_statistics();

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include <fstream>
+#include <iterator>
 #include <random>
 #include <thread>
 
@@ -21,6 +23,11 @@ std::vector<std::string> arguments(const Scratch& scratch, const std::string& ru
           "--checkpoint.every=10",
           "--roles.servers=2",
           "--job.progress_interval=0.2"};
+}
+
+std::string content(const std::filesystem::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
 }
 
 TEST(Resume, AfterAKilledRankTheLossesAreThoseOfAnUndisturbedRun) {
@@ -52,6 +59,54 @@ TEST(Resume, AfterAKilledRankTheLossesAreThoseOfAnUndisturbedRun) {
   EXPECT_EQ(losses(scratch / "killed"), expected) << killed << " runs were killed";
   EXPECT_EQ(summary(scratch / "killed").at("evaluation"),
             summary(scratch / "whole").at("evaluation"));
+}
+
+/// Rows of 8 and 16 bits, rounded by chance, with appearances counted and rows evicted: all of it
+/// goes on where it was.
+TEST(Resume, OfSmallRowsWithAdmissionAndEvictionIsBitForBit) {
+  const Scratch scratch;
+  make_data(scratch, 10'000, 1'000);
+  const auto arguments = [&](const std::string& name) {
+    return std::vector<std::string>{"train",
+                                    small_config(scratch),
+                                    "--job.run_dir=" + (scratch / name).string(),
+                                    "--train.mode=sync",
+                                    "--roles.servers=2",
+                                    "--table.*.admit_after=2",
+                                    "--table.*.admission_window=1000",
+                                    "--table.*.eviction=lfu",
+                                    "--table.*.capacity=600",
+                                    "--table.*.storage=int8",
+                                    "--table.C[12].storage=fp16",
+                                    "--table.C[12].optimizer=adam",
+                                    "--table.C[12].moments=bf16",
+                                    "--table.C[12].lr=0.005"};
+  };
+  const Ended whole = run(mpirun(3, arguments("whole")));
+  ASSERT_EQ(whole.code, 0) << whole.output;
+  const auto tables = summary(scratch / "whole").at("tables");
+  for (const char* name : {"C1", "C20"}) {
+    EXPECT_GT(tables.at(name).at("not_admitted"), 0) << name;
+    EXPECT_GT(tables.at(name).at("evicted"), 0) << name;
+  }
+
+  auto part = arguments("parts");
+  part.push_back("--train.steps=17");
+  ASSERT_EQ(run(mpirun(3, part)).code, 0);
+  const Ended rest = run(mpirun(3, arguments("parts")));
+  ASSERT_EQ(rest.code, 0) << rest.output;
+  EXPECT_EQ(rest.output.find("counted anew"), std::string::npos) << rest.output;
+  EXPECT_EQ(losses(scratch / "parts"), losses(scratch / "whole"));
+  for (const char* file : {"server-0.h5", "server-1.h5"}) {
+    const std::string path = std::string("checkpoints/step-40/") + file;
+    EXPECT_TRUE(content(scratch / "parts" / path) == content(scratch / "whole" / path)) << file;
+  }
+
+  part = arguments("parts");
+  part.insert(part.end(), {"--train.epochs=2", "--train.steps=50", "--roles.servers=3"});
+  const Ended resized = run(mpirun(4, part));
+  EXPECT_EQ(resized.code, 0) << resized.output;
+  EXPECT_NE(resized.output.find("counted anew"), std::string::npos) << resized.output;
 }
 
 TEST(Resume, OfAFinishedRunEvaluatesAgainAndTrainsNothing) {

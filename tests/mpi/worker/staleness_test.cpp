@@ -45,6 +45,7 @@ config::Config make_config(int staleness) {
   set("train.mode", "hybrid");
   set("train.global_batch", std::to_string(kBatch));
   set("train.staleness", std::to_string(staleness));
+  set("job.progress_interval", "0.01");
   set("table.*.dim", "4");
   set("table.*.optimizer", "sgd");
   set("table.*.lr", "1");
@@ -71,6 +72,7 @@ std::vector<store::Table> serve(const config::Config& config, comm::Fabric& fabr
 
 struct Observed {
   std::vector<std::int64_t> staleness;
+  std::vector<std::vector<store::TableStatistics>> statistics;  ///< Those that came with batches.
   double seconds = 0;
 };
 
@@ -93,6 +95,7 @@ Observed train(const config::Config& config, comm::Fabric& fabric,
     while (const auto batch = mailbox.ready.pop()) {
       if (batch->kind == worker::ReadyBatch::Kind::train_end) break;
       observed.staleness.push_back(batch->staleness);
+      if (!batch->statistics.empty()) observed.statistics.push_back(batch->statistics);
       std::this_thread::sleep_for(compute);
       const comm::RowLayout layout(batch->unique, dims);
       mailbox.from_trainer.push(worker::Finished{
@@ -134,7 +137,7 @@ void expect_each_gradient_applied_once(const config::Config& config,
     std::int64_t applied = 0;
     for (const auto& [id, count] : updates[t]) {
       std::vector<float> row(4), initial(4);
-      tables[t].lookup({&id, 1}, store::Missing::zeros, row.data());
+      tables[t].peek({&id, 1}, row.data());
       initial_row(config.job.seed, TableId{static_cast<std::uint32_t>(t)}, id,
                   static_cast<float>(config.tables[t].init_range), initial);
       for (int i = 0; i < 4; ++i) {
@@ -195,6 +198,23 @@ TEST_F(Staleness, NeverExceedsItsBoundAndReachesItWithASlowServer) {
   std::int64_t most = 0;
   for (const auto staleness : observed.staleness) most = std::max(most, staleness);
   EXPECT_EQ(most, 2) << "3 in-flight batches: a lookup misses at most the 2 before it";
+}
+
+TEST_F(Staleness, StatisticsComeAlongWithBatches) {
+  const Observed observed = run(3, 5ms, 1ms);
+  if (world_.rank() == 0) return;
+  ASSERT_GE(observed.statistics.size(), 2U) << "asked for every 10 ms, in 100 ms or more";
+  EXPECT_LT(observed.statistics.size(), observed.staleness.size());
+  std::int64_t before = 0;
+  for (const auto& tables : observed.statistics) {
+    ASSERT_EQ(tables.size(), 26U);
+    // A table has looked up whole batches of as many ids as it has rows, or more.
+    EXPECT_EQ(tables[0].rows, tables[0].inserted);
+    EXPECT_GE(tables[0].hits + tables[0].inserted, before);
+    EXPECT_GT(tables[0].bytes(), 0);
+    before = tables[0].hits + tables[0].inserted;
+  }
+  EXPECT_GT(before, observed.statistics.front()[0].hits + observed.statistics.front()[0].inserted);
 }
 
 TEST_F(Staleness, OverlapsSlowLookupsWithComputation) {

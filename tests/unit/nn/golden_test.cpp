@@ -97,6 +97,11 @@ Bags read_bags(const h5::Group& group) {
   return bags;
 }
 
+std::vector<std::byte> bytes_of(const std::vector<float>& values) {
+  const auto bytes = std::as_bytes(std::span(values));
+  return {bytes.begin(), bytes.end()};
+}
+
 /// A table whose ids 0, 1, ... have the rows of `weights`.
 store::Table make_table(std::size_t index, config::TableConfig config, const h5::Dataset& weights) {
   const h5::Shape shape = weights.shape();
@@ -106,10 +111,10 @@ store::Table make_table(std::size_t index, config::TableConfig config, const h5:
   const auto rows = static_cast<std::size_t>(shape.at(0));
   store::RowBlock block;
   for (std::size_t id = 0; id < rows; ++id) block.ids.push_back(FeatureId{id});
-  block.weights = weights.read<float>();
-  block.state.assign(rows * static_cast<std::size_t>(table.state_floats()),
-                     static_cast<float>(config.initial_accumulator));
-  block.updates.assign(rows, 0);
+  block.weights = bytes_of(weights.read<float>());
+  block.state = bytes_of(std::vector<float>(rows * static_cast<std::size_t>(table.state_values()),
+                                            static_cast<float>(config.initial_accumulator)));
+  block.updates.assign(table.layout().has_updates ? rows : 0, 0);
   block.touched.assign(rows, 0);
   table.import_rows(block);
   return table;
@@ -153,7 +158,7 @@ class GoldenModel {
     for (std::size_t t = 0; t < tables_.size(); ++t) {
       bags.push_back(read_bags(group.group("tables/" + std::to_string(t))));
       std::vector<float> rows(bags[t].unique.size() * static_cast<std::size_t>(tables_[t].dim()));
-      tables_[t].lookup(bags[t].unique, store::Missing::insert, rows.data());
+      tables_[t].lookup(bags[t].unique, step, rows.data());
       pool_forward(view(batch, bags[t], t), rows.data(), pooled.data() + column,
                    shape_.pooled_width());
       column += tables_[t].dim();
@@ -182,7 +187,7 @@ class GoldenModel {
         ids.push_back(FeatureId{static_cast<std::uint64_t>(id)});
       }
       std::vector<float> rows(ids.size() * static_cast<std::size_t>(tables_[t].dim()));
-      tables_[t].lookup(ids, store::Missing::zeros, rows.data());
+      tables_[t].peek(ids, rows.data());
       expect_near(rows, file_.dataset(name).read<double>(), kWeightTolerance, name);
     }
   }
