@@ -64,6 +64,7 @@ RowOps::RowOps(TableId table, const config::TableConfig& config, std::uint64_t s
       init_range_(static_cast<float>(config.init_range)),
       clip_norm_(static_cast<float>(config.clip_norm)),
       weight_bound_(static_cast<float>(config.weight_bound)),
+      initial_key_(rounding_key(0)),
       initialize_(initialize_kernel()),
       update_(update_kernel(config.optimizer, config.momentum != 0.0)),
       limits_(limit_kernels()),
@@ -92,11 +93,12 @@ void RowOps::initialize(FeatureId id, std::byte* row) const {
   float* const values =
       weights_.encode ? scratch(scratch_size()) : reinterpret_cast<float*>(weights);
   initialize_(seed_, table_, id, init_range_, dim_, values);
-  // No padding is left as it was: equal rows are equal byte for byte.
-  std::memset(weights + layout_.weight_bytes, 0,
-              layout_.bytes - layout_.weights - layout_.weight_bytes);
+  if (!in_place_) {  // No padding is left as it was: equal rows are equal byte for byte.
+    std::memset(weights + layout_.weight_bytes, 0,
+                layout_.bytes - layout_.weights - layout_.weight_bytes);
+  }
   if (weights_.encode) {
-    weights_.encode(values, dim_, {rounding_key(0), id, RowPart::weights}, weights);
+    weights_.encode(values, dim_, {initial_key_, id, RowPart::weights}, weights);
   }
   if (moments_.encode == nullptr) optimizer_.initialize(reinterpret_cast<float*>(state));
   if (layout_.has_updates) std::memset(row + layout_.updates, 0, sizeof(std::uint32_t));

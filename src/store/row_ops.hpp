@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <cstring>
 
 #include "config/config.hpp"
 #include "core/types.hpp"
@@ -38,9 +40,8 @@ class RowOps {
       weights_.decode(row + layout_.weights, dim_, out);
       return;
     }
-    const auto* __restrict from = reinterpret_cast<const float*>(row + layout_.weights);
-    float* __restrict to = out;
-    for (std::size_t i = 0; i < dim_; ++i) to[i] = from[i];
+    // The C library's copy has the widest vectors that this machine has.
+    std::memcpy(out, row + layout_.weights, layout_.weight_bytes);
   }
 
   /// What all updates of one batch share.
@@ -69,6 +70,7 @@ class RowOps {
   float init_range_;
   float clip_norm_;
   float weight_bound_;
+  std::uint64_t initial_key_;  ///< Of the rounding of first values.
   InitializeRow initialize_;
   UpdateRow update_;
   LimitKernels limits_;
