@@ -19,12 +19,14 @@ static_assert(kMergedBins + kBinsPerBatch < EvictionQueue::kBins);
 
 }  // namespace
 
-EvictionQueue::EvictionQueue(const config::TableConfig& config, std::int64_t capacity) noexcept
+EvictionQueue::EvictionQueue(const config::TableConfig& config, std::int64_t capacity)
     : policy_(config.eviction),
       capacity_(capacity),
       ttl_(policy_ == config::Eviction::ttl ? config.ttl : 0),
       half_life_(config.half_life),
-      classes_(policy_ == config::Eviction::lfu ? kClasses : 1) {}
+      classes_(policy_ == config::Eviction::lfu ? kClasses : 1) {
+  dead_bins_.reserve(kBins);
+}
 
 std::int64_t EvictionQueue::grain_for(std::int64_t n) const noexcept {
   const std::int64_t rows = capacity_ > 0 ? capacity_ : std::max(live_, n);
@@ -44,8 +46,14 @@ std::int64_t EvictionQueue::kill(Bin bin) noexcept {
   const std::int64_t died = std::exchange(rows_[bin], 0);
   alive_[bin] = 0;
   live_ -= died;
-  dead_ += died;
+  bury(bin, died);
   return died;
+}
+
+void EvictionQueue::bury(Bin bin, std::int64_t rows) noexcept {
+  dead_ += rows;
+  if (dead_rows_[bin] == 0) dead_bins_.push_back(bin);
+  dead_rows_[bin] += rows;
 }
 
 EvictionQueue::Bin EvictionQueue::first() const noexcept {
@@ -62,7 +70,7 @@ std::int64_t EvictionQueue::make_room(std::int64_t n) noexcept {
   while (capacity_ > 0 && live_ + n > capacity_) {
     const Bin bin = first();
     if (bin == 0) break;
-    dropped_below_ = std::max(dropped_below_, keys_[bin] + 1);
+    if (importing()) dropped_below_ = std::max(dropped_below_, keys_[bin] + 1);
     died += kill(bin);
   }
   return died;
@@ -178,7 +186,12 @@ void EvictionQueue::renumber(const std::vector<Group>& groups) {
 
 void EvictionQueue::count(const RowsPerBin& rows) noexcept {
   rows_ = rows;
-  rows_[0] = 0;  // the dead
+  rows_[0] = 0;
+  // All the dead are in bin 0 now.
+  dead_rows_ = {};
+  dead_bins_.clear();
+  const std::int64_t dead = std::exchange(dead_, 0);
+  if (dead > 0) bury(0, dead);
 }
 
 /// The newest bin of each class takes the rows that are touched.
@@ -262,7 +275,7 @@ void EvictionQueue::start_import() noexcept {
   std::sort(by_key_.begin(), by_key_.end());
   for (const auto& [key, bin] : by_key_)
     clock_ = std::max(clock_, stamp_of(key) / kClasses * kClasses);
-  protected_ = std::numeric_limits<Key>::max();
+  protected_ = kNothing;
 }
 
 EvictionQueue::Bin EvictionQueue::bin_of(Key key) const noexcept {

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -52,7 +53,7 @@ class EvictionQueue {
   };
 
   /// Policy, ttl and half-life of `config`; `capacity` in rows, 0: no limit.
-  EvictionQueue(const config::TableConfig& config, std::int64_t capacity) noexcept;
+  EvictionQueue(const config::TableConfig& config, std::int64_t capacity);
 
   bool dead(Bin bin) const noexcept { return alive_[bin] == 0; }
   /// Rows that are not dead, and dead ones that still are in the index.
@@ -90,10 +91,15 @@ class EvictionQueue {
     --rows_[bin];
     --live_;
   }
-  /// Dead rows have left the index, or came back to life.
-  void reclaimed(std::int64_t rows) noexcept { dead_ -= rows; }
-  /// A row came into the index dead, or a row that has left its bin died.
-  void died() noexcept { ++dead_; }
+  /// A row that has left its bin died: it is in bin 0 now.
+  void died() noexcept { bury(0, 1); }
+  /// A dead row of `bin` has left the index, or came back to life.
+  void reclaimed(Bin bin) noexcept {
+    --dead_;
+    if (--dead_rows_[bin] == 0) std::erase(dead_bins_, bin);
+  }
+  /// The bins of dead rows that still are in the index: few, mostly one.
+  std::span<const Bin> dead_bins() const noexcept { return dead_bins_; }
 
   /// Kills bins, first ones first, until `n` rows more fit the capacity or no more may be dropped;
   /// returns how many rows died.
@@ -123,10 +129,13 @@ class EvictionQueue {
   static constexpr unsigned kClassShift = 56;
   static constexpr unsigned kStepShift = 16;
 
+  static constexpr Key kNothing = std::numeric_limits<Key>::max();
+
   static unsigned class_of(Key key) noexcept { return static_cast<unsigned>(key >> kClassShift); }
   static Key stamp_of(Key key) noexcept { return key & ((Key{1} << kClassShift) - 1); }
   static Step step_of(Key key) noexcept { return static_cast<Step>(stamp_of(key) >> kStepShift); }
 
+  bool importing() const noexcept { return protected_ == kNothing; }
   unsigned class_after_use(Bin from, std::uint64_t hash) const noexcept {
     const unsigned level = class_of(keys_[from]);
     const bool rises = (mix(hash ^ draw_) & ((1U << level) - 1)) == 0;
@@ -151,6 +160,7 @@ class EvictionQueue {
   void count(const RowsPerBin& rows) noexcept;
   void open(unsigned level) noexcept;
   std::int64_t kill(Bin bin) noexcept;
+  void bury(Bin bin, std::int64_t rows) noexcept;
   Bin first() const noexcept;
   std::size_t bins_in_use() const noexcept;
   std::int64_t grain_for(std::int64_t n) const noexcept;
@@ -164,13 +174,16 @@ class EvictionQueue {
   std::int64_t live_ = 0;
   std::int64_t dead_ = 0;
   Key clock_ = Key{1} << kStepShift;  ///< The stamp of the batch.
-  Key protected_ = 0;                 ///< Bins with this stamp or a later one may not be dropped.
+  /// Bins with this stamp or a later one may not be dropped; kNothing: an import goes on.
+  Key protected_ = 0;
   Step step_ = 0;
   std::uint64_t draw_ = 0;  ///< What chance has to do with the step.
   std::array<Bin, kClasses> current_{};
   std::uint32_t labels_ = 1;  ///< Bins below have been used since the last renumbering.
   std::array<std::uint8_t, kBins> alive_{};
   RowsPerBin rows_{};
+  RowsPerBin dead_rows_{};
+  std::vector<Bin> dead_bins_;
   std::array<Key, kBins> keys_{};
   bool coarse_ = false;    ///< The import has more keys than there are bins.
   Key dropped_below_ = 0;  ///< Rows of an import with a smaller key are dead on arrival.

@@ -18,14 +18,15 @@ Index::Index(Arena& arena, Rows& rows, std::uint64_t salt)
 
 namespace {
 
-/// One bit per entry in use whose row is dead.
-unsigned match_dead(const Bucket& bucket, const EvictionQueue& queue) noexcept {
-  unsigned bits = 0;
-  for (unsigned i = 0; i < Bucket::kEntries; ++i) {
-    const bool dead = bucket.fingerprint[i] != 0 && queue.dead(bucket.bin[i]);
-    bits |= static_cast<unsigned>(dead) << i;
-  }
-  return bits;
+/// One bit per entry in use whose bin is one of `bins`.
+unsigned match_bins(const Bucket& bucket, std::span<const EvictionQueue::Bin> bins) noexcept {
+  namespace hn = hwy::HWY_NAMESPACE;
+  const hn::Full128<std::uint8_t> d;
+  const auto bin = hn::LoadU(d, bucket.bin.data());
+  auto any = hn::Ne(bin, bin);
+  for (const EvictionQueue::Bin wanted : bins) any = hn::Or(any, hn::Eq(bin, hn::Set(d, wanted)));
+  const auto used = hn::Ne(hn::LoadU(d, bucket.fingerprint.data()), hn::Zero(d));
+  return detail::mask_bits(hn::And(used, any));
 }
 
 }  // namespace
@@ -137,36 +138,47 @@ void Index::split(std::uint32_t segment) {
   }
 }
 
-std::size_t Index::remove_dead(const EvictionQueue& queue, std::size_t count,
+std::size_t Index::remove_dead(EvictionQueue& queue, std::size_t count,
                                std::vector<std::uint32_t>& freed) {
   const std::size_t first = freed.size();
   removals_.clear();
-  // One full turn of the hand, and the bucket where it began once more.
-  for (std::uint64_t turn = segments_.size() * kBuckets + 1; turn > 0; --turn) {
-    Segment& segment = segments_[hand_segment_];
+  // One full turn of the hand, and the segment where it began once more.
+  for (std::size_t turn = 0; turn <= segments_.size(); ++turn) {
+    if (remove_dead_of(segments_[hand_segment_], queue, count, freed)) break;
+    hand_bucket_ = 0;
+    hand_segment_ = (hand_segment_ + 1) % segments_.size();
+  }
+  forget_ways(std::span(freed).subspan(first));
+  return removals_.size();
+}
+
+/// From the hand on; whether there are `count` of them now, or no dead ones left.
+bool Index::remove_dead_of(Segment& segment, EvictionQueue& queue, std::size_t count,
+                           std::vector<std::uint32_t>& freed) {
+  for (; hand_bucket_ < kBuckets; ++hand_bucket_) {
     Bucket& bucket = segment.buckets[hand_bucket_];
-    for (unsigned bits = match_dead(bucket, queue); bits != 0 && removals_.size() < count;
-         bits &= bits - 1) {
+    for (unsigned bits = match_bins(bucket, queue.dead_bins()); bits != 0; bits &= bits - 1) {
+      if (removals_.size() == count) return true;
       const auto place = static_cast<unsigned>(std::countr_zero(bits));
       bucket.fingerprint[place] = 0;
       --segment.entries;
+      queue.reclaimed(bucket.bin[place]);
       freed.push_back(bucket.row[place]);
       removals_.push_back({static_cast<std::uint32_t>(hand_segment_), hand_bucket_});
       rows_->prefetch_id(bucket.row[place]);
     }
-    if (removals_.size() == count) break;
-    if (++hand_bucket_ == kBuckets) {
-      hand_bucket_ = 0;
-      hand_segment_ = (hand_segment_ + 1) % segments_.size();
-    }
+    if (queue.dead_bins().empty()) return true;
   }
-  // The buckets that these entries passed over on their way from home.
+  return false;
+}
+
+/// Takes back the counts of the buckets that removed entries passed over on their way from home.
+void Index::forget_ways(std::span<const std::uint32_t> freed) noexcept {
   for (std::size_t i = 0; i < removals_.size(); ++i) {
     Bucket* const buckets = segments_[removals_[i].segment].buckets;
-    std::uint32_t at = home_bucket(hash(rows_->id(freed[first + i])));
+    std::uint32_t at = home_bucket(hash(rows_->id(freed[i])));
     for (; at != removals_[i].bucket; at = (at + 1) % kBuckets) --buckets[at].overflow;
   }
-  return removals_.size();
 }
 
 EvictionQueue::RowsPerBin Index::renumber(const EvictionQueue::Renumbering& renumbering) noexcept {

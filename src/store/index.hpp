@@ -77,9 +77,10 @@ class Index {
   /// Adds an entry for an id that has none; the row must hold the id already (splits read it).
   void insert(std::uint64_t hash, std::uint32_t row, EvictionQueue::Bin bin);
 
-  /// Removes up to `count` entries whose rows are dead, appends their numbers to `freed`, and says
-  /// how many. Goes on where the last call stopped; `count` entries are found if there are any.
-  std::size_t remove_dead(const EvictionQueue& queue, std::size_t count,
+  /// Removes up to `count` entries whose rows are dead, tells the queue, appends their numbers to
+  /// `freed`, and says how many. Goes on where the last call stopped; `count` entries are found if
+  /// there are any.
+  std::size_t remove_dead(EvictionQueue& queue, std::size_t count,
                           std::vector<std::uint32_t>& freed);
 
   /// Gives the bins of all entries their new numbers; returns the entries per bin.
@@ -92,9 +93,10 @@ class Index {
     std::int64_t longest = 0;  ///< Buckets of one search.
   };
 
-  /// Calls visit(i, hash, entry) for each of `ids` in order, with none for an id that is not there.
-  /// Runs ahead of the visits, so that the bucket and the first `row_bytes` of the row are in the
-  /// cache when they are touched. A visit may change the index.
+  /// Calls visit(i, hash, entry, row) for each of `ids` in order, with the row of the entry, or
+  /// with no entry for an id that is not there. Runs ahead of the visits, so that the bucket and
+  /// the first `row_bytes` of the row are in the cache when they are touched. A visit may change
+  /// the index.
   template <class Visit>
   Probes visit(std::span<const FeatureId> ids, std::size_t row_bytes, Visit&& visit) const;
 
@@ -154,8 +156,12 @@ class Index {
   void start(Group& group, std::span<const FeatureId> ids) const noexcept;
   void fetch_rows(Group& group, std::size_t row_bytes) const noexcept;
   void search_on(Group& group, std::size_t row_bytes) const noexcept;
-  void fetch_row(Entry& entry, unsigned matches, std::size_t row_bytes) const noexcept;
+  void fetch_row(Group& group, std::size_t i, unsigned matches,
+                 std::size_t row_bytes) const noexcept;
 
+  bool remove_dead_of(Segment& segment, EvictionQueue& queue, std::size_t count,
+                      std::vector<std::uint32_t>& freed);
+  void forget_ways(std::span<const std::uint32_t> freed) noexcept;
   template <class Visit>
   static void visit_entries(const Bucket& bucket, Visit&& visit) {
     for (unsigned bits = ~match(bucket, 0) & Bucket::kMask; bits != 0; bits &= bits - 1) {
@@ -164,6 +170,10 @@ class Index {
   }
 
   static Bucket* next_bucket(Bucket* bucket) noexcept;
+  static void pass_on(Entry& entry) noexcept {
+    entry.bucket = next_bucket(entry.bucket);
+    prefetch_line(entry.bucket);
+  }
   static void place(Bucket* segment, std::uint64_t hash, std::uint32_t row,
                     EvictionQueue::Bin bin) noexcept;
   Bucket* new_segment();
@@ -237,6 +247,8 @@ struct Index::Group {
   std::size_t first = 0;  ///< Place of ids[0] in the batch.
   std::array<std::uint64_t, kGroup> hashes;
   std::array<Entry, kGroup> likely;
+  std::array<std::uint32_t, kGroup> numbers;   ///< Of the rows of the likely entries,
+  std::array<std::byte*, kGroup> rows;         ///< and where these rows are.
   std::array<std::uint8_t, kGroup> elsewhere;  ///< Ids not in their home buckets.
   std::size_t n_elsewhere = 0;
   std::int64_t longest = 1;  ///< Buckets of the longest search,
@@ -255,27 +267,31 @@ inline void Index::start(Group& group, std::span<const FeatureId> ids) const noe
   }
 }
 
-inline void Index::fetch_row(Entry& entry, unsigned matches, std::size_t row_bytes) const noexcept {
+inline void Index::fetch_row(Group& group, std::size_t i, unsigned matches,
+                             std::size_t row_bytes) const noexcept {
+  Entry& entry = group.likely[i];
   entry.place = static_cast<unsigned>(std::countr_zero(matches | 1U << (Bucket::kEntries - 1)));
   // Without a match it is row 0: no use, but no memory traffic for long either.
-  rows_->prefetch(matches == 0 ? 0 : entry.row(), row_bytes);
+  group.numbers[i] = matches == 0 ? 0 : entry.row();
+  group.rows[i] = rows_->at(group.numbers[i]);
+  Rows::prefetch(group.rows[i], row_bytes);
   // One in forty buckets has a second entry with the fingerprint.
   for (unsigned others = matches & (matches - 1); others != 0; others &= others - 1) {
-    rows_->prefetch(entry.bucket->row[static_cast<unsigned>(std::countr_zero(others))], row_bytes);
+    const std::uint32_t other = entry.bucket->row[static_cast<unsigned>(std::countr_zero(others))];
+    Rows::prefetch(rows_->at(other), row_bytes);
   }
 }
 
 inline void Index::fetch_rows(Group& group, std::size_t row_bytes) const noexcept {
   for (std::size_t i = 0; i < group.ids.size(); ++i) {
-    Entry& entry = group.likely[i];
-    const unsigned matches = match(*entry.bucket, fingerprint(group.hashes[i]));
-    fetch_row(entry, matches, row_bytes);
-    const bool goes_on = (matches == 0) & (entry.bucket->overflow != 0);
+    Bucket* const bucket = group.likely[i].bucket;
+    const unsigned matches = match(*bucket, fingerprint(group.hashes[i]));
+    fetch_row(group, i, matches, row_bytes);
+    const bool goes_on = (matches == 0) & (bucket->overflow != 0);
     group.elsewhere[group.n_elsewhere] = static_cast<std::uint8_t>(i);
     group.n_elsewhere += goes_on;
-    entry.bucket = goes_on ? next_bucket(entry.bucket) : entry.bucket;
-    prefetch_line(entry.bucket);
   }
+  for (std::size_t k = 0; k < group.n_elsewhere; ++k) pass_on(group.likely[group.elsewhere[k]]);
 }
 
 inline void Index::search_on(Group& group, std::size_t row_bytes) const noexcept {
@@ -285,13 +301,12 @@ inline void Index::search_on(Group& group, std::size_t row_bytes) const noexcept
     ++group.longest;
     for (std::size_t k = 0; k < n; ++k) {
       const std::uint8_t i = group.elsewhere[k];
-      Entry& entry = group.likely[i];
-      const unsigned matches = match(*entry.bucket, fingerprint(group.hashes[i]));
-      fetch_row(entry, matches, row_bytes);
-      if (matches != 0 || entry.bucket->overflow == 0) continue;
+      const Bucket* const bucket = group.likely[i].bucket;
+      const unsigned matches = match(*bucket, fingerprint(group.hashes[i]));
+      fetch_row(group, i, matches, row_bytes);
+      if (matches != 0 || bucket->overflow == 0) continue;
       group.elsewhere[group.n_elsewhere++] = i;
-      entry.bucket = next_bucket(entry.bucket);
-      prefetch_line(entry.bucket);
+      pass_on(group.likely[i]);
     }
   }
 }
@@ -299,13 +314,17 @@ inline void Index::search_on(Group& group, std::size_t row_bytes) const noexcept
 template <class Visit>
 Index::Probes Index::visit(std::span<const FeatureId> ids, std::size_t row_bytes,
                            Visit&& visit) const {
+  Probes probes{.searches = static_cast<std::int64_t>(ids.size()), .buckets = probes.searches};
+  if (rows_->used() == 0) {  // The steps below take it that there is a row.
+    for (std::size_t i = 0; i < ids.size(); ++i) visit(i, hash(ids[i]), Entry{}, nullptr);
+    return probes;
+  }
   // Groups of ids go through four steps, and while one takes its last step, the next ones take
   // theirs: what a step reads was fetched a whole group ahead, and memory never waits for us.
   // No branch depends on memory that may just have arrived: a wrong guess would stop everything
   // that is on its way.
   std::array<Group, 4> groups;
   const std::size_t n = (ids.size() + kGroup - 1) / kGroup;
-  Probes probes{.searches = static_cast<std::int64_t>(ids.size()), .buckets = probes.searches};
   for (std::size_t turn = 0; turn < n + 3; ++turn) {
     if (turn < n) {
       Group& group = groups[turn % 4];
@@ -319,12 +338,17 @@ Index::Probes Index::visit(std::span<const FeatureId> ids, std::size_t row_bytes
     probes.buckets += group.more;
     probes.longest = std::max(probes.longest, group.longest);
     for (std::size_t i = 0; i < group.ids.size(); ++i) {
-      // A visit before this one may have moved the entry: what the place holds now decides.
-      const Entry entry = group.likely[i];
+      Entry entry = group.likely[i];
+      std::byte* row = group.rows[i];
       const std::uint64_t h = group.hashes[i];
+      // A visit before this one may have moved the entry: what the place holds now decides.
       const bool found = entry.bucket->fingerprint[entry.place] == fingerprint(h) &&
-                         rows_->id(entry.row()) == group.ids[i];
-      visit(group.first + i, h, found ? entry : find(group.ids[i], h));
+                         entry.row() == group.numbers[i] && Rows::id(row) == group.ids[i];
+      if (!found) {
+        entry = find(group.ids[i], h);
+        row = entry ? rows_->at(entry.row()) : nullptr;
+      }
+      visit(group.first + i, h, entry, row);
     }
   }
   return probes;

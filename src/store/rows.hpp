@@ -37,21 +37,22 @@ class Rows {
   std::byte* at(std::uint32_t number) const noexcept {
     return slabs_[number >> place_bits_] + (number & place_mask_) * row_bytes_;
   }
-  FeatureId id(std::uint32_t number) const noexcept {
+  static FeatureId id(const std::byte* row) noexcept {
     FeatureId id;
-    std::memcpy(&id, at(number), sizeof id);
+    std::memcpy(&id, row, sizeof id);
     return id;
   }
+  FeatureId id(std::uint32_t number) const noexcept { return id(at(number)); }
   void set_id(std::uint32_t number, FeatureId id) noexcept {
     std::memcpy(at(number), &id, sizeof id);
   }
   void prefetch_id(std::uint32_t number) const noexcept { prefetch_line(at(number)); }
-  /// Fetches the first `bytes` of a row. Row 0 need not be there yet.
-  void prefetch(std::uint32_t number, std::size_t bytes) const noexcept {
-    if (used_ == 0) return;
-    const std::byte* row = at(number);
-    for (std::size_t i = 0; i < bytes; i += 64) prefetch_line(row + i);
-    prefetch_line(row + bytes - 1);
+  /// Fetches the first `bytes` of a row.
+  static void prefetch(const std::byte* row, std::size_t bytes) noexcept {
+    const std::byte* const last = row + bytes - 1;
+#pragma GCC unroll 4
+    for (const std::byte* line = row; line < last; line += 64) prefetch_line(line);
+    prefetch_line(last);
   }
 
  private:

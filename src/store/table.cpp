@@ -117,8 +117,8 @@ std::uint32_t Table::Impl::take_row() {
   if (free_rows_.empty()) {
     const bool may_grow = capacity() == 0 || rows_.used() < capacity();
     if (may_grow && queue_.dead() * kWorthReclaiming <= rows_.used()) return rows_.append();
-    queue_.reclaimed(static_cast<std::int64_t>(index_.remove_dead(queue_, kReclaim, free_rows_)));
-    for (const std::uint32_t row : free_rows_) rows_.prefetch(row, layout().bytes);
+    index_.remove_dead(queue_, kReclaim, free_rows_);
+    for (const std::uint32_t row : free_rows_) Rows::prefetch(rows_.at(row), layout().bytes);
   }
   SATRAP_ASSERT(!free_rows_.empty());
   const std::uint32_t row = free_rows_.back();
@@ -129,8 +129,8 @@ std::uint32_t Table::Impl::take_row() {
 std::uint32_t Table::Impl::new_row(FeatureId id, std::uint64_t hash, Entry entry,
                                    EvictionQueue::Bin bin) {
   if (entry) {  // Its id comes back before its memory was taken.
+    queue_.reclaimed(entry.bin());
     entry.bin() = bin;
-    queue_.reclaimed(1);
     return entry.row();
   }
   const std::uint32_t row = take_row();
@@ -149,15 +149,16 @@ void Table::Impl::lookup(std::span<const FeatureId> ids, Step step, float* out) 
   check_fits(ids.size());
   statistics_.evicted += queue_.begin_batch(static_cast<std::int64_t>(ids.size()), step, sweep());
   missing_.clear();
-  count(index_.visit(ids, layout().state, [&](std::size_t i, std::uint64_t hash, Entry entry) {
-    if (!live(entry)) {
-      missing_.push_back(i);
-      return;
-    }
-    const EvictionQueue::Bin bin = queue_.touch(entry.bin(), hash);
-    if (bin != entry.bin()) entry.bin() = bin;
-    ops_.read(rows_.at(entry.row()), out + i * dim());
-  }));
+  count(index_.visit(ids, layout().state,
+                     [&](std::size_t i, std::uint64_t hash, Entry entry, const std::byte* row) {
+                       if (!live(entry)) {
+                         missing_.push_back(i);
+                         return;
+                       }
+                       const EvictionQueue::Bin bin = queue_.touch(entry.bin(), hash);
+                       if (bin != entry.bin()) entry.bin() = bin;
+                       ops_.read(row, out + i * dim());
+                     }));
   statistics_.hits += static_cast<std::int64_t>(ids.size() - missing_.size());
   if (missing_.empty()) return;
   admit_missing(ids, out);
@@ -212,26 +213,28 @@ void Table::Impl::insert_missing(std::span<const FeatureId> ids, float* out) {
 }
 
 void Table::Impl::peek(std::span<const FeatureId> ids, float* out) const {
-  index_.visit(ids, layout().state, [&](std::size_t i, std::uint64_t, Entry entry) {
-    if (live(entry)) {
-      ops_.read(rows_.at(entry.row()), out + i * dim());
-    } else {
-      std::copy(absent_.begin(), absent_.end(), out + i * dim());
-    }
-  });
+  index_.visit(ids, layout().state,
+               [&](std::size_t i, std::uint64_t, Entry entry, const std::byte* row) {
+                 if (live(entry)) {
+                   ops_.read(row, out + i * dim());
+                 } else {
+                   std::copy(absent_.begin(), absent_.end(), out + i * dim());
+                 }
+               });
 }
 
 void Table::Impl::apply(std::span<const FeatureId> ids, const float* gradients,
                         const UpdateContext& context) {
   const Hyper hyper = ops_.hyper(context);
   std::int64_t dropped = 0;
-  count(index_.visit(ids, layout().bytes, [&](std::size_t i, std::uint64_t, Entry entry) {
-    if (live(entry)) {
-      ops_.update(hyper, ids[i], gradients + i * dim(), rows_.at(entry.row()));
-    } else {
-      ++dropped;
-    }
-  }));
+  count(index_.visit(ids, layout().bytes,
+                     [&](std::size_t i, std::uint64_t, Entry entry, std::byte* row) {
+                       if (live(entry)) {
+                         ops_.update(hyper, ids[i], gradients + i * dim(), row);
+                       } else {
+                         ++dropped;
+                       }
+                     }));
   statistics_.gradients_dropped += dropped;
   statistics_.gradients_applied += static_cast<std::int64_t>(ids.size()) - dropped;
 }

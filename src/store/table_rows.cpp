@@ -81,17 +81,18 @@ void Table::Impl::export_rows(std::span<const RowNumber> rows, RowBlock& block) 
   block.updates.resize(row_layout.has_updates ? n : 0);
   block.touched.resize(n);
   for (std::size_t i = 0; i < n; ++i) {
-    if (i + kAhead < n) rows_.prefetch(raw(rows[i + kAhead]), row_layout.bytes);
+    if (i + kAhead < n) Rows::prefetch(rows_.at(raw(rows[i + kAhead])), row_layout.bytes);
     block.ids[i] = rows_.id(raw(rows[i]));
     for_each_part(rows_.at(raw(rows[i])), row_layout, block, i,
                   [](const std::byte* in_row, std::byte* in_block, std::size_t bytes) {
                     std::memcpy(in_block, in_row, bytes);
                   });
   }
-  index_.visit(block.ids, sizeof(FeatureId), [&](std::size_t i, std::uint64_t, Entry entry) {
-    SATRAP_ASSERT(entry);
-    block.touched[i] = queue_.key(entry.bin());
-  });
+  index_.visit(block.ids, sizeof(FeatureId),
+               [&](std::size_t i, std::uint64_t, Entry entry, std::byte*) {
+                 SATRAP_ASSERT(entry);
+                 block.touched[i] = queue_.key(entry.bin());
+               });
 }
 
 void Table::Impl::check_sizes(const RowBlock& block) const {
@@ -119,8 +120,17 @@ bool Table::Impl::make_room_for_import(EvictionQueue::Bin bin) {
         fmt::format("the capacity of this shard is {} rows and eviction is off", capacity()),
         "raise the table's capacity or set eviction = lru");
   }
-  statistics_.evicted += queue_.make_room(1);
-  return !queue_.dead(bin) && size() < capacity();
+  // The row takes part: it may be the one to go.
+  queue_.enter(bin);
+  const std::int64_t died = queue_.make_room(0);
+  const bool left_out = queue_.dead(bin);
+  if (left_out) {
+    queue_.reclaimed(bin);
+  } else {
+    queue_.leave(bin);
+  }
+  statistics_.evicted += died - (left_out ? 1 : 0);  // import_row counts those left out
+  return !left_out;
 }
 
 void Table::Impl::import_row(const RowBlock& block, std::size_t i, std::uint64_t hash,
@@ -147,9 +157,10 @@ void Table::Impl::import_row(const RowBlock& block, std::size_t i, std::uint64_t
 void Table::Impl::import_rows(const RowBlock& block) {
   check_sizes(block);
   queue_.admit(block.touched, sweep());
-  index_.visit(block.ids, layout().bytes, [&](std::size_t i, std::uint64_t hash, Entry entry) {
-    import_row(block, i, hash, entry);
-  });
+  index_.visit(block.ids, layout().bytes,
+               [&](std::size_t i, std::uint64_t hash, Entry entry, std::byte*) {
+                 import_row(block, i, hash, entry);
+               });
 }
 
 }  // namespace satrap::store

@@ -61,7 +61,7 @@ class TouchedRows {
     }
     evicted_ += queue_.make_room(static_cast<std::int64_t>(missing.size()));
     for (const std::size_t i : missing) {
-      if (rows_[i].time > 0) queue_.reclaimed(1);  // a dead one comes back
+      if (rows_[i].time > 0) queue_.reclaimed(rows_[i].bin);  // a dead one comes back
       rows_[i] = {queue_.enter(queue_.next()), time_, 1};
     }
   }

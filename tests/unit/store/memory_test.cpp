@@ -19,13 +19,18 @@ struct Filled {
   Arena arena{"table 'test'"};
   Rows rows{arena, 12};
   Index index{arena, rows, 1234};
-  EvictionQueue queue{config::TableConfig{}, 0};
+  EvictionQueue queue{config::TableConfig{}, 1};
   EvictionQueue::Bin bin = queue.next();
 
   void add(FeatureId id) {
     const std::uint32_t row = rows.append();
     rows.set_id(row, id);
-    index.insert(index.hash(id), row, bin);
+    index.insert(index.hash(id), row, queue.enter(bin));
+  }
+  /// A table of one row would have room for the next.
+  void kill_all() {
+    queue.begin_batch(1, 1, [&](const auto& renumbering) { return index.renumber(renumbering); });
+    queue.make_room(1);
   }
   Entry find(FeatureId id) const { return index.find(id, index.hash(id)); }
 };
@@ -55,12 +60,13 @@ TEST(Index, RemovalLeavesNothingBehind) {
   for (std::uint64_t i = 0; i < 36'000; ++i) f.add(FeatureId{i});
   std::vector<std::uint32_t> freed;
   EXPECT_EQ(f.index.remove_dead(f.queue, 100, freed), 0U);
-  const EvictionQueue all_dead(config::TableConfig{}, 0);
-  EXPECT_EQ(f.index.remove_dead(all_dead, 20'000, freed), 20'000U);
+  f.kill_all();
+  EXPECT_EQ(f.queue.dead(), 36'000);
+  EXPECT_EQ(f.index.remove_dead(f.queue, 20'000, freed), 20'000U);
   std::int64_t found = 0;
   for (std::uint64_t i = 0; i < 36'000; ++i) found += static_cast<bool>(f.find(FeatureId{i}));
   EXPECT_EQ(found, 16'000);
-  EXPECT_EQ(f.index.remove_dead(all_dead, 100'000, freed), 16'000U);
+  EXPECT_EQ(f.index.remove_dead(f.queue, 100'000, freed), 16'000U);
   std::sort(freed.begin(), freed.end());
   EXPECT_TRUE(std::adjacent_find(freed.begin(), freed.end()) == freed.end());
   // An empty index once more: were counts left over, searches would go on for all of a segment.
