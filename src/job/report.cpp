@@ -94,7 +94,15 @@ void Report::on_step(const trainer::StepReport& step) {
 }
 
 void Report::note_tables(const trainer::StepReport& step) {
-  tables_ = sum_of(step.tables);
+  const auto now = sum_of(step.tables);
+  store::TableStatistics since = now;
+  if (tables_) {
+    since.hits -= tables_->hits;
+    since.inserted -= tables_->inserted;
+    since.not_admitted -= tables_->not_admitted;
+  }
+  tables_ = now;
+  hit_rate_ = hit_rate(since);
   nlohmann::json tables = nlohmann::json::object();
   for (std::size_t t = 0; t < step.tables.size(); ++t) {
     tables[config_.tables[t].name] = to_json(step.tables[t]);
@@ -102,16 +110,11 @@ void Report::note_tables(const trainer::StepReport& step) {
   log_.write({{"kind", "tables"}, {"step", step.step}, {"tables", std::move(tables)}});
 }
 
-std::string Report::tables_text() {
+std::string Report::tables_text() const {
   if (!tables_) return fmt::format("{:>12}  {:>6}", "?", "?");
-  store::TableStatistics since = *tables_;
-  since.hits -= tables_told_.hits;
-  since.inserted -= tables_told_.inserted;
-  since.not_admitted -= tables_told_.not_admitted;
-  tables_told_ = *tables_;
-  const auto hits = hit_rate(since);
-  std::string text = fmt::format("{:>12}  {:>6}", grouped(tables_->rows),
-                                 hits ? fmt::format("{:.1f}", 100 * *hits) : std::string("?"));
+  std::string text =
+      fmt::format("{:>12}  {:>6}", grouped(tables_->rows),
+                  hit_rate_ ? fmt::format("{:.1f}", 100 * *hit_rate_) : std::string("?"));
   if (tables_->evicted > 0) text += fmt::format("  {} evicted", grouped(tables_->evicted));
   return text;
 }

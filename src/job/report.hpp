@@ -49,8 +49,8 @@ class Report final : public trainer::Observer {
 
   /// Takes in news of the tables and writes them to metrics.jsonl.
   void note_tables(const trainer::StepReport& step);
-  /// Rows, hit rate since the last line and evictions, for a progress line.
-  std::string tables_text();
+  /// Rows, hit rate and evictions by the last news, for a progress line.
+  std::string tables_text() const;
   double share_done(const trainer::StepReport& step) const;
   void progress(const trainer::StepReport& step);
   /// `seconds` that were not training: they count neither for the rates nor for the next line.
@@ -66,8 +66,8 @@ class Report final : public trainer::Observer {
   std::optional<double> share_at_start_;
   std::int64_t lines_ = 0;
   Interval interval_;
-  std::optional<store::TableStatistics> tables_;  ///< All tables together, by the last news,
-  store::TableStatistics tables_told_;            ///< and as the last progress line told them.
+  std::optional<store::TableStatistics> tables_;  ///< All tables together, by the last news.
+  std::optional<double> hit_rate_;                ///< Between the last news and those before.
   Summary summary_;
 };
 
