@@ -26,6 +26,7 @@ namespace satrap::store {
 class AppearanceCounter {
  public:
   static constexpr unsigned kMost = 15;  ///< Counts end here.
+  static constexpr std::int64_t kBytesPerId = 2;
   static constexpr double kFalseRate = 31.0 / 4096.0;
 
   /// For `window` ids, below 2^36, rounded up to whole lines.

@@ -5,7 +5,9 @@
 #include <limits>
 
 #include "core/error.hpp"
+#include "store/index_visit.hpp"
 #include "store/table_impl.hpp"
+#include "store/table_limits.hpp"
 
 namespace satrap::store {
 namespace {
@@ -14,54 +16,6 @@ namespace {
 constexpr std::size_t kReclaim = 256;
 /// While there is other memory, dead rows are looked for when there are more than one in so many.
 constexpr std::int64_t kWorthReclaiming = 64;
-/// The last block of rows and the last one of the index, which may be nearly empty.
-constexpr std::int64_t kUnusedBytes = 2 * static_cast<std::int64_t>(Arena::kBlockBytes);
-constexpr std::int64_t kDefaultWindow = std::int64_t{1} << 20;
-
-config::TableConfig checked(const config::TableConfig& config) {
-  const auto refuse = [&](std::string_view problem, std::string_view remedy) {
-    throw ConfigError(fmt::format("table '{}': {}", config.name, problem), {}, remedy);
-  };
-  // The largest row: id, updates, scale, weights and twice as much state.
-  constexpr std::int64_t kMaxDim = (Arena::kBlockBytes - 16) / (3 * sizeof(float));
-  if (config.dim < 1 || config.dim > kMaxDim) {
-    refuse(fmt::format("dim = {}", config.dim), fmt::format("use 1 to {}", kMaxDim));
-  }
-  if (config.capacity < 0 || config.capacity_bytes < 0) {
-    refuse(
-        fmt::format("capacity = {}, capacity_bytes = {}", config.capacity, config.capacity_bytes),
-        "use 0 for no limit, or a number of rows or bytes");
-  }
-  if (config.capacity_bytes != 0 && config.capacity_bytes < 2 * kUnusedBytes) {
-    refuse(
-        fmt::format("capacity_bytes = {} for this shard", config.capacity_bytes),
-        fmt::format("use {} or more per server, or give the capacity in rows", 2 * kUnusedBytes));
-  }
-  if (config.eviction == config::Eviction::ttl && config.ttl < 1) {
-    refuse(fmt::format("ttl = {}", config.ttl), "use 1 or more steps");
-  }
-  if (config.admit_after < 1 || config.admit_after > AppearanceCounter::kMost) {
-    refuse(fmt::format("admit_after = {}", config.admit_after),
-           fmt::format("use 1 to {}", AppearanceCounter::kMost));
-  }
-  if (!std::isfinite(config.init_range) || config.init_range < 0) {
-    refuse(fmt::format("init_range = {}", config.init_range), "use 0 or a positive number");
-  }
-  return config;
-}
-
-std::int64_t bytes_per_row(const config::TableConfig& config, const RowLayout& layout) noexcept {
-  const bool counts_for_rows = config.admit_after > 1 && config.admission_window == 0;
-  return static_cast<std::int64_t>(layout.bytes) + Index::kBytesPerEntry +
-         (counts_for_rows ? 2 : 0);
-}
-
-std::int64_t capacity_of(const config::TableConfig& config, const RowLayout& layout) noexcept {
-  if (config.capacity_bytes == 0) return config.capacity;
-  const std::int64_t window = config.admit_after > 1 ? 2 * config.admission_window : 0;
-  const std::int64_t bytes = config.capacity_bytes - kUnusedBytes - window;
-  return std::max<std::int64_t>(1, bytes / bytes_per_row(config, layout));
-}
 
 }  // namespace
 
@@ -72,16 +26,14 @@ Table::Impl::Impl(TableId id, const config::TableConfig& config, std::uint64_t s
       arena_(fmt::format("table '{}'", config_.name)),
       rows_(arena_, layout().bytes),
       index_(arena_, rows_, mix(seed + raw(id))),
-      queue_(config_, capacity_of(config_, layout())),
+      queue_(config_, capacity_in_rows(config_, layout())),
       most_admitted_hash_(config_.admit_share < 1
                               ? static_cast<std::uint64_t>(std::ldexp(config_.admit_share, 64))
                               : std::numeric_limits<std::uint64_t>::max()),
       absent_(dim()) {
   free_rows_.reserve(kReclaim);
   if (config_.admit_after > 1) {
-    const std::int64_t rows = capacity() > 0 ? capacity() : kDefaultWindow;
-    appearances_.emplace(arena_.owner(),
-                         config_.admission_window > 0 ? config_.admission_window : rows);
+    appearances_.emplace(arena_.owner(), admission_window(config_, capacity()));
   }
   if (config_.not_admitted == config::NotAdmitted::shared_row) {
     std::vector<std::byte> row(layout().bytes);

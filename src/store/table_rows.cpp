@@ -7,6 +7,7 @@
 
 #include "core/error.hpp"
 #include "core/hash.hpp"
+#include "store/index_visit.hpp"
 #include "store/table_impl.hpp"
 
 namespace satrap::store {

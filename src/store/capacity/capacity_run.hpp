@@ -29,7 +29,7 @@ struct CapacityMeasurement {
   std::int64_t rows = 0;  ///< Looked up and updated: distinct ids, summed over batches.
   std::int64_t hits = 0;
   std::int64_t evicted = 0;
-  double lookup_seconds = 0;  ///< Wall clock, of the calls alone.
+  double lookup_seconds = 0;  ///< Processor time of the calls alone.
   double update_seconds = 0;
 
   double hit_rate() const noexcept { return ratio(static_cast<double>(hits)); }
