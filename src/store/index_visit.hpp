@@ -89,7 +89,11 @@ Index::Probes Index::visit(std::span<const FeatureId> ids, std::size_t row_bytes
                            Visit&& visit) const {
   Probes probes{.searches = static_cast<std::int64_t>(ids.size()), .buckets = probes.searches};
   if (rows_->used() == 0) {  // The steps below take it that there is a row.
-    for (std::size_t i = 0; i < ids.size(); ++i) visit(i, hash(ids[i]), Entry{}, nullptr);
+    for (std::size_t i = 0; i < ids.size(); ++i) {
+      const std::uint64_t h = hash(ids[i]);
+      const Entry entry = find(ids[i], h);  // A visit before this one may have added it.
+      visit(i, h, entry, entry ? rows_->at(entry.row()) : nullptr);
+    }
     return probes;
   }
   // Groups of ids go through four steps, and while one takes its last step, the next ones take

@@ -235,6 +235,18 @@ TEST(Table, MovesKeepTheRows) {
   EXPECT_EQ(peek(c, id_range(0, 10)), rows);
 }
 
+TEST(Table, AnImportWithAnIdTwiceKeepsItsLastRow) {
+  Table table(TableId{0}, table_config(1, Optimizer::sgd), 1);
+  RowBlock block;
+  block.ids = feature_ids({5, 6, 5});
+  block.weights = column(std::vector<float>{1, 2, 3});
+  block.touched = {1, 2, 3};
+  table.import_rows(block);
+  EXPECT_EQ(table.size(), 2);
+  EXPECT_EQ(peek(table, feature_ids({5, 6})), (std::vector<float>{3, 2}));
+  EXPECT_EQ(export_all(table).size(), 2U);
+}
+
 TEST(Table, ABatchWithAnIdTwiceDoesNoHarm) {
   Table table(TableId{0}, table_config(2, Optimizer::sgd, 4), 1);
   const auto rows = lookup(table, feature_ids({1, 1, 2, 1}));
