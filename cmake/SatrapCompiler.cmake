@@ -20,6 +20,10 @@ if(SATRAP_SANITIZE)
   target_link_options(satrap_compiler INTERFACE ${sanitize})
 endif()
 
+if(SATRAP_FUZZ)
+  target_compile_options(satrap_compiler INTERFACE -fsanitize=fuzzer-no-link)
+endif()
+
 find_program(CCACHE ccache)
 if(CCACHE)
   set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE})

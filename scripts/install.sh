@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # Installs what Satrap builds and runs with, all of it Debian 12 packages. Does nothing when all is there.
+#   scripts/install.sh [--fuzz]    (with --fuzz also Clang and libFuzzer, for scripts/fuzz.sh)
 set -euo pipefail
 
 packages=(
@@ -8,6 +9,7 @@ packages=(
   libhwy-dev librandom123-dev libxxhash-dev libfmt-dev libspdlog-dev nlohmann-json3-dev zlib1g-dev
   libgtest-dev libgmock-dev libbenchmark-dev
 )
+[ "${1:-}" = --fuzz ] && packages+=(clang libclang-rt-14-dev)
 
 missing=()
 for package in "${packages[@]}"; do

@@ -31,9 +31,9 @@ Fault to_fault(const std::exception& error) {
 
 namespace detail {
 
-void check_failed(const char* kind, const char* condition, const std::source_location& where) {
+void check_failed(const char* kind, const char* condition, const char* file, int line) {
   throw InternalError(fmt::format("{} failed: {}", kind, condition),
-                      fmt::format("{}:{}", where.file_name(), where.line()),
+                      fmt::format("{}:{}", file, line),
                       "this is a defect of Satrap, please report it");
 }
 

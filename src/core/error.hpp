@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <source_location>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -60,8 +59,7 @@ struct Fault {
 Fault to_fault(const std::exception& error);
 
 namespace detail {
-[[noreturn]] void check_failed(const char* kind, const char* condition,
-                               const std::source_location& where);
+[[noreturn]] void check_failed(const char* kind, const char* condition, const char* file, int line);
 }
 
 }  // namespace satrap
@@ -74,9 +72,8 @@ namespace detail {
 #define SATRAP_ASSERT(condition) static_cast<void>(sizeof(!(condition)))
 #else
 #define SATRAP_CHECK_(kind, condition) \
-  ((condition)                         \
-       ? static_cast<void>(0)          \
-       : ::satrap::detail::check_failed(kind, #condition, std::source_location::current()))
+  ((condition) ? static_cast<void>(0)  \
+               : ::satrap::detail::check_failed(kind, #condition, __FILE__, __LINE__))
 #define SATRAP_EXPECT(condition) SATRAP_CHECK_("precondition", condition)
 #define SATRAP_ASSERT(condition) SATRAP_CHECK_("internal check", condition)
 #endif
