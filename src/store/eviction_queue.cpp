@@ -219,11 +219,13 @@ void EvictionQueue::start_batch(std::int64_t n) noexcept {
   }
 }
 
-/// Keys of another policy, or of a program of another kind, become such as this table could have.
+/// Keys of another policy, or of a program of another kind, become such as this table could have. A
+/// clock that no program reaches starts again from half of it: it must not run into the class.
 EvictionQueue::Key EvictionQueue::adopted(Key key) const noexcept {
-  constexpr Key kLast = Key{1} << (kClassShift - 1);
+  constexpr Key kEnd = (Key{1} << kClassShift) - (Key{1} << 48);
   const Key level = std::min(class_of(key), classes_ - 1);
-  return (level << kClassShift) | std::min(stamp_of(key), kLast);
+  const Key stamp = stamp_of(key);
+  return (level << kClassShift) | (stamp < kEnd ? stamp : kEnd / 2);
 }
 
 bool EvictionQueue::plan_import(std::span<const Key> keys) {
