@@ -68,7 +68,7 @@ void Index::place(Bucket* segment, std::uint64_t hash, std::uint32_t row,
 
 void Index::insert(std::uint64_t hash, std::uint32_t row, EvictionQueue::Bin bin) {
   std::uint32_t segment = segment_of_cell_[cell(hash)];
-  while (segments_[segment].entries >= kSplitSize && segments_[segment].depth < kMaxDepth) {
+  while (segments_[segment].entries >= kSplitSize && segments_[segment].depth < most_depth()) {
     split(segment);
     segment = segment_of_cell_[cell(hash)];
   }

@@ -122,8 +122,11 @@ class Index {
   /// Ids that take a step of the search together: those in flight keep memory busy, and their rows
   /// fit the L2 cache.
   static constexpr std::size_t kGroup = 16;
-  /// More splits than this cannot come from the number of rows, only from ids made to collide.
-  static constexpr unsigned kMaxDepth = 24;
+  /// More splits than this cannot come from the number of rows, only from ids made to collide. It
+  /// keeps the directory small beside the segments.
+  unsigned most_depth() const noexcept {
+    return static_cast<unsigned>(std::bit_width(segments_.size())) + 8;
+  }
   /// Entries of a segment that make it split.
   static constexpr std::uint32_t kSplitSize = kBuckets * Bucket::kEntries / 100 * 92;
 
