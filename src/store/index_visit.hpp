@@ -87,7 +87,8 @@ inline void Index::search_on(Group& group, std::size_t row_bytes) const noexcept
 template <class Visit>
 Index::Probes Index::visit(std::span<const FeatureId> ids, std::size_t row_bytes,
                            Visit&& visit) const {
-  Probes probes{.searches = static_cast<std::int64_t>(ids.size()), .buckets = probes.searches};
+  const auto searches = static_cast<std::int64_t>(ids.size());
+  Probes probes{searches, searches, std::min<std::int64_t>(searches, 1)};
   if (rows_->used() == 0) {  // The steps below take it that there is a row.
     for (std::size_t i = 0; i < ids.size(); ++i) {
       const std::uint64_t h = hash(ids[i]);
@@ -96,22 +97,21 @@ Index::Probes Index::visit(std::span<const FeatureId> ids, std::size_t row_bytes
     }
     return probes;
   }
-  // Groups of ids go through four steps, and while one takes its last step, the next ones take
-  // theirs: what a step reads was fetched a whole group ahead, and memory never waits for us.
+  // A group of ids goes through steps, each fetching what the next one reads. The buckets of the
+  // next group are on their way while this one does the work on its rows.
   // No branch depends on memory that may just have arrived: a wrong guess would stop everything
   // that is on its way.
-  std::array<Group, 4> groups;
-  const std::size_t n = (ids.size() + kGroup - 1) / kGroup;
-  for (std::size_t turn = 0; turn < n + 3; ++turn) {
-    if (turn < n) {
-      Group& group = groups[turn % 4];
-      group.first = turn * kGroup;
-      start(group, ids.subspan(group.first, std::min(kGroup, ids.size() - group.first)));
-    }
-    if (turn >= 1 && turn - 1 < n) fetch_rows(groups[(turn - 1) % 4], row_bytes);
-    if (turn >= 2 && turn - 2 < n) search_on(groups[(turn - 2) % 4], row_bytes);
-    if (turn < 3) continue;
-    const Group& group = groups[(turn - 3) % 4];
+  std::array<Group, 2> groups;
+  const auto start_at = [&](Group& group, std::size_t first) {
+    group.first = first;
+    start(group, ids.subspan(first, std::min(kGroup, ids.size() - first)));
+  };
+  if (!ids.empty()) start_at(groups[0], 0);
+  for (std::size_t first = 0; first < ids.size(); first += kGroup) {
+    Group& group = groups[first / kGroup % 2];
+    fetch_rows(group, row_bytes);
+    if (first + kGroup < ids.size()) start_at(groups[(first / kGroup + 1) % 2], first + kGroup);
+    search_on(group, row_bytes);
     probes.buckets += group.more;
     probes.longest = std::max(probes.longest, group.longest);
     for (std::size_t i = 0; i < group.ids.size(); ++i) {
