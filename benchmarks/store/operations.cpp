@@ -5,6 +5,8 @@
 namespace satrap::bench {
 namespace {
 
+volatile std::uint64_t looked;  ///< Keeps looks at an index from being left out.
+
 /// `suffix` goes behind the names of figures; the targets are for fp32.
 void compare_with_plain_rows(const Options& o, config::Storage storage, const std::string& suffix,
                              std::optional<double> target) {
@@ -26,6 +28,15 @@ void compare_with_plain_rows(const Options& o, config::Storage storage, const st
         b, o.seconds, "store-evaluation-lookup", [&] { table.peek(b.ids, b.values.data()); },
         "plain-gather", gather, target);
   }
+  const PlainIndex index(rows);
+  compare(
+      b, o.seconds, "store-lookup" + suffix, [&] { table.lookup(b.ids, 1, b.values.data()); },
+      "plain-index-and-gather",
+      [&] {
+        looked = index.look(b.places);
+        gather();
+      },
+      {});
   store::UpdateContext context;
   compare(
       b, o.seconds, "store-update" + suffix,
