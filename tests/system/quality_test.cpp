@@ -90,6 +90,54 @@ TEST(PlantedTeacher, AHashStackTellsIdsApartInLittleMemory) {
   EXPECT_GT(two_hashes, one_hash + 0.002);
 }
 
+/// Adam's steps are about as long as its learning rate, here 1e-5 and falling; fp16 numbers from
+/// 2^-6 on are 1.5e-5 apart and more, and a fifth of the initial weights lies there. Rounded to the
+/// nearest, such a weight takes steps that are too long and, when the rate has fallen, none at all.
+///
+/// The long form trains until the seeds agree to 1e-4; half as long, chance still is ten times
+/// that.
+TEST(PlantedTeacher, Fp16RowsReachTheAucOfFp32WithStochasticRoundingOnly) {
+  const Scratch scratch;
+  make_data(
+      scratch, 200'000, 100'000,
+      {"--vocabulary=50", "--zipf-exponent=0.3", "--frequent-ids=50", "--informative-slots=8"});
+  const bool longer = seeds() >= 5;
+  const int epochs = longer ? 8 : 4;
+  const std::string half = std::to_string(epochs * 782 / 2);  // of the steps
+  std::vector<double> fp32, stochastic, nearest;
+  for (int seed = 1; seed <= seeds(); ++seed) {
+    const auto auc = [&](const std::vector<std::string>& storage) {
+      std::vector<std::string> options = {"--data.train=" + (scratch / "train.tsv").string(),
+                                          "--data.valid=" + (scratch / "valid.tsv").string(),
+                                          "--job.seed=" + std::to_string(seed),
+                                          "--roles.servers=1",
+                                          "--roles.trainers=1",
+                                          "--train.mode=sync",
+                                          "--train.staleness=default",
+                                          "--train.global_batch=256",
+                                          "--train.epochs=" + std::to_string(epochs),
+                                          "--train.eval_every=default",
+                                          "--schedule.decay_start=" + half,
+                                          "--schedule.decay_steps=" + half,
+                                          "--table.*.optimizer=adam",
+                                          "--table.*.initial_accumulator=default",
+                                          "--table.*.lr=1e-5",
+                                          "--table.*.init_range=0.02",
+                                          "--checkpoint.every=default",
+                                          "--checkpoint.at_end=false"};
+      options.insert(options.end(), storage.begin(), storage.end());
+      return auc_of(scratch, "demo.ini", 2, options);
+    };
+    fp32.push_back(auc({}));
+    stochastic.push_back(auc({"--table.*.storage=fp16"}));
+    nearest.push_back(auc({"--table.*.storage=fp16", "--table.*.rounding=nearest"}));
+  }
+  std::printf("fp32 %.5f, fp16 stochastic %.5f, fp16 nearest %.5f (means of %d seeds)\n",
+              mean(fp32), mean(stochastic), mean(nearest), seeds());
+  EXPECT_NEAR(mean(stochastic), mean(fp32), longer ? 0.0003 : 0.0015);
+  EXPECT_LT(mean(nearest), mean(fp32) - (longer ? 0.0008 : 0.003));
+}
+
 TEST(AdultPersia, ReachesPersiasAuc) {
   const auto train = real_data("adult/adult.data");
   const auto valid = real_data("adult/adult.test");
