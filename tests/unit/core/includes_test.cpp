@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <map>
 #include <regex>
 #include <set>
@@ -145,6 +146,9 @@ TEST(Headers, AreGuarded) {
     std::ifstream in(entry.path());
     std::string first;
     std::getline(in, first);
+    // Kernels include some headers once per instruction set: Highway's toggled guard.
+    const std::string text(std::istreambuf_iterator<char>(in), {});
+    if (text.find("defined(HWY_TARGET_TOGGLE)") != text.npos) continue;
     EXPECT_EQ(first, "#pragma once") << entry.path();
   }
 }
