@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <exception>
 #include <memory>
 #include <thread>
@@ -148,6 +149,11 @@ std::int64_t landing_bytes(const config::Config& config) {
 
 config::TableConfig shard_of(config::TableConfig table, std::int64_t servers) {
   table.capacity = (table.capacity + servers - 1) / servers;
+  if (table.eviction == config::Eviction::none && table.capacity > 0 && servers > 1) {
+    // A hash deals the rows out, with a deviation of the root of a shard's part. A job that must
+    // not exceed its capacity must not end before it either: six deviations.
+    table.capacity += static_cast<std::int64_t>(6 * std::sqrt(static_cast<double>(table.capacity)));
+  }
   table.capacity_bytes = (table.capacity_bytes + servers - 1) / servers;
   return table;
 }

@@ -123,12 +123,17 @@ std::vector<EvictionQueue::Group> EvictionQueue::groups() const {
   return groups;
 }
 
+/// Neighbours of one class, and of one `span` of steps unless it is 0, that hold no more than a
+/// grain together become one, the later one.
 std::vector<EvictionQueue::Group> EvictionQueue::merged(std::vector<Group> groups,
-                                                        std::int64_t grain) {
+                                                        std::int64_t grain, Step span) {
+  const auto belong_together = [&](const Group& a, const Group& b) {
+    return a.rows + b.rows <= grain && class_of(a.key) == class_of(b.key) &&
+           (span == 0 || step_of(a.key) / span == step_of(b.key) / span);
+  };
   std::vector<Group> result;
   for (Group& group : groups) {
-    if (!result.empty() && result.back().rows + group.rows <= grain &&
-        class_of(result.back().key) == class_of(group.key)) {
+    if (!result.empty() && belong_together(result.back(), group)) {
       Group& into = result.back();
       into.key = group.key;
       into.rows += group.rows;
@@ -138,6 +143,21 @@ std::vector<EvictionQueue::Group> EvictionQueue::merged(std::vector<Group> group
     }
   }
   return result;
+}
+
+/// Merges until there are few enough, with larger and larger grains if need be. Spans of steps are
+/// kept apart as long as that is possible: it is with all keys that a table gives itself.
+void EvictionQueue::merge(std::vector<Group>& groups, std::int64_t grain) const {
+  std::int64_t rows = 0;
+  for (const Group& group : groups) rows += group.rows;
+  for (; groups.size() > kMergedBins; grain *= 2) {
+    groups = merged(std::move(groups), grain, grain <= rows ? span() : 0);
+  }
+}
+
+/// Of steps that a bin may cover; 0: any number.
+Step EvictionQueue::span() const noexcept {
+  return ttl_ > 0 ? std::max<Step>(1, ttl_ / kGrains) : 0;
 }
 
 bool EvictionQueue::plan_batch(std::int64_t n) {
@@ -151,9 +171,7 @@ bool EvictionQueue::plan_batch(std::int64_t n) {
   if (labels_ + kBinsPerBatch < kBins && used <= kMergedBins && !huge) return false;
 
   std::vector<Group> bins = groups();
-  for (std::int64_t grain = grain_; bins.size() > kMergedBins; grain *= 2) {
-    bins = merged(std::move(bins), grain);
-  }
+  merge(bins, grain_);
   if (huge && bins.front().bins.size() == 1) {
     bins.front().parts = static_cast<std::uint32_t>(std::min(bins.front().rows / grain_, kGrains));
     if (stamp_of(bins.front().key) < bins.front().parts) {  // no room for their keys below it
@@ -210,8 +228,7 @@ void EvictionQueue::start_batch(std::int64_t n) noexcept {
   // bins with nobody. With ttl a bin must not span too many steps.
   std::int64_t beside = 0;
   for (const Bin bin : current_) beside += rows_[bin];
-  const Step span = std::max<Step>(1, ttl_ / kGrains);
-  const bool too_old = ttl_ > 0 && step_of(keys_[current_[0]]) / span != step_ / span;
+  const bool too_old = span() > 0 && step_of(keys_[current_[0]]) / span() != step_ / span();
   if (too_old || (capacity_ > 0 && beside + n > capacity_)) current_ = {};
   for (unsigned level = 0; level < classes_; ++level) {
     const Bin bin = current_[level];
@@ -259,12 +276,7 @@ bool EvictionQueue::plan_import(std::span<const Key> keys) {
   std::move(missing.begin(), missing.end(), std::back_inserter(bins));
   std::sort(bins.begin(), bins.end(), [](const Group& a, const Group& b) { return a.key < b.key; });
   coarse_ = coarse_ || bins.size() >= kBins;
-  if (coarse_) {
-    for (std::int64_t grain = grain_for(static_cast<std::int64_t>(keys.size()));
-         bins.size() > kMergedBins; grain *= 2) {
-      bins = merged(std::move(bins), grain);
-    }
-  }
+  if (coarse_) merge(bins, grain_for(static_cast<std::int64_t>(keys.size())));
   renumber(bins);
   return true;
 }

@@ -155,7 +155,9 @@ class EvictionQueue {
   bool plan_import(std::span<const Key> keys);
   void start_import() noexcept;
   std::vector<Group> groups() const;
-  static std::vector<Group> merged(std::vector<Group> groups, std::int64_t grain);
+  void merge(std::vector<Group>& groups, std::int64_t grain) const;
+  static std::vector<Group> merged(std::vector<Group> groups, std::int64_t grain, Step span);
+  Step span() const noexcept;
   void renumber(const std::vector<Group>& groups);
   void count(const RowsPerBin& rows) noexcept;
   void open(unsigned level) noexcept;

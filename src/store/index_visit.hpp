@@ -68,7 +68,7 @@ inline void Index::fetch_rows(Group& group, std::size_t row_bytes) const noexcep
 }
 
 inline void Index::search_on(Group& group, std::size_t row_bytes) const noexcept {
-  for (int probe = 0; group.n_elsewhere > 0 && probe < 4; ++probe) {
+  for (std::uint32_t probe = 1; group.n_elsewhere > 0 && probe < kBuckets; ++probe) {
     const std::size_t n = std::exchange(group.n_elsewhere, 0);
     group.more += static_cast<std::int64_t>(n);
     ++group.longest;

@@ -185,6 +185,28 @@ TEST(EvictionQueue, RowsDieOfAge) {
   EXPECT_GT(rows.expired(), 1000);
 }
 
+// Also when there are so many bins that small ones are merged.
+TEST(EvictionQueue, MergingKeepsNobodyAlive) {
+  constexpr Step kTtl = 5000;
+  constexpr Step kSpan = kTtl / 32;
+  auto config = policy(Eviction::ttl);
+  config.ttl = kTtl;
+  TouchedRows rows(2000, 0, config);
+  RandomSequence random(1, RandomStream::shuffle);
+  rows.touch(random_batch(random, 2000, 900), 1);
+  for (Step step = 2; step < 20'000; ++step) {
+    rows.touch(random_batch(random, 2000, 1 + random.below(3)), step);
+    if (step % 100 != 0) continue;
+    for (std::size_t i = 0; i < 2000; ++i) {
+      // A touch is a batch, and a batch a step.
+      if (rows.time(i) == 0 || !rows.live(i)) continue;
+      ASSERT_LT(step - rows.time(i), kTtl + kSpan);
+    }
+  }
+  EXPECT_GT(rows.merges(), 0);
+  EXPECT_GT(rows.expired(), 0);
+}
+
 TEST(EvictionQueue, TheLeastUsedRowsGoFirst) {
   TouchedRows rows(2000, 320, Eviction::lfu);
   RandomSequence random(3, RandomStream::shuffle);
