@@ -72,7 +72,7 @@ const std::vector<Field<DenseOptimizerConfig>>& fields() {
   static const Condition<C> sgd{"with kind = sgd", is_sgd};
   static const Condition<C> adam{"with kind = adam", is_adam};
   static const std::vector<Field<C>> all = {
-      field("kind", &C::kind, "The update rule; docs/config.md has the formulas.",
+      field("kind", &C::kind, "The update rule; docs/model.md has the formulas.",
             any_of(Optimizer::sgd, Optimizer::adagrad, Optimizer::adam)),
       field("lr", &C::lr, "Learning rate, before the schedule.", not_negative()),
       field("momentum", &C::momentum, "Share of the last step that is taken again.", below_one(),
