@@ -166,6 +166,10 @@ void capacity(const std::vector<std::string>& arguments) {
   if (given.count("help") != 0) {
     std::cout << options;
   } else if (given.count("sweep") != 0) {
+    if (!given["ids"].defaulted()) {
+      throw satrap::ConfigError("command line: --ids has no effect with --sweep",
+                                "the sweep has id spaces of its own", "leave one of them out");
+    }
     store::report_sweep(o, std::cout, std::cerr);
   } else {
     store::report_capacity(o, std::cout, std::cerr);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <limits>
 
 namespace satrap::config {
 
@@ -148,6 +149,13 @@ void parse_value(std::string_view text, std::uint64_t& value) {
 void parse_value(std::string_view text, double& value) {
   parse_number(text, value, "number");
   if (!std::isfinite(value)) throw BadValue{"is not a finite number"};
+  // They are computed with in single precision. Smaller ones would be 0 there, which often means
+  // "not at all".
+  using Limits = std::numeric_limits<float>;
+  const double size = std::abs(value);
+  if (size > Limits::max() || (0 < size && size < Limits::min())) {
+    throw BadValue{"is beyond what single precision can represent"};
+  }
 }
 
 void parse_value(std::string_view text, bool& value) {

@@ -76,6 +76,7 @@ TEST(CommandLine, CapacityFillsATableAndSaysWhatItHolds) {
                                                 {"--storage", "fp8"},
                                                 {"--eviction", "none"},
                                                 {"--ids", "1000"},
+                                                {"--sweep", "--ids=2T"},
                                                 {"--seconds", "-1"}}) {
     std::vector<std::string> arguments = {"capacity"};
     arguments.insert(arguments.end(), wrong.begin(), wrong.end());

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <algorithm>
-#include <limits>
 
 #include "config/fields/field.hpp"
 
@@ -18,19 +17,15 @@ inline Rule<std::int64_t> between(std::int64_t least, std::int64_t most) {
           [=](std::int64_t v) { return least <= v && v <= most; }};
 }
 
-// Real numbers are computed with in single precision, so they are checked there.
-
 inline Rule<double> not_negative() {
-  return {"at least 0", [](double v) { return v >= 0 && v <= std::numeric_limits<float>::max(); }};
+  return {"at least 0", [](double v) { return v >= 0; }};
 }
 
 inline Rule<double> positive() {
-  return {"above 0", [](double v) {
-            return v >= std::numeric_limits<float>::min() && v <= std::numeric_limits<float>::max();
-          }};
+  return {"above 0", [](double v) { return v > 0; }};
 }
 
-/// In [0, 1).
+/// In [0, 1), as single precision has it.
 inline Rule<double> below_one() {
   return {"at least 0 and below 1", [](double v) { return v >= 0 && static_cast<float>(v) < 1; }};
 }
@@ -42,7 +37,7 @@ inline Rule<double> share() {
 
 /// In (0, 1].
 inline Rule<double> positive_share() {
-  return {"above 0, at most 1", [](double v) { return 0 < static_cast<float>(v) && v <= 1; }};
+  return {"above 0, at most 1", [](double v) { return 0 < v && v <= 1; }};
 }
 
 inline Rule<std::string> not_empty() {

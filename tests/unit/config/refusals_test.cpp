@@ -47,7 +47,10 @@ const std::vector<Case>& cases() {
       {kCriteo, "[model]\ntop = 512, 0\n", {"model.top = 512, 0 is not allowed"}},
       {kCriteo, "[table.C1]\nlr = nan\n", {"table.C1.lr = nan is not a finite number"}},
       {kCriteo, "[table.C1]\nlr = -0.1\n", {"table.C1.lr = -0.1 is not allowed", "at least 0"}},
-      {kCriteo, "[table.C1]\nlr = 1e39\n", {"table.C1.lr = 1e39 is not allowed"}},
+      {kCriteo, "[table.C1]\nlr = 1e39\n", {"table.C1.lr = 1e39 is beyond what single precision"}},
+      // 0 would mean: no bound.
+      {kCriteo, "[table.C1]\nweight_bound = 1e-50\n", {"= 1e-50 is beyond", "at least 0"}},
+      {kCriteo, "[table.C1]\nclip_norm = 1e-50\n", {"= 1e-50 is beyond", "at least 0"}},
       {kCriteo, "[table.C1]\neps = 0\n", {"table.C1.eps = 0 is not allowed", "above 0"}},
       {kCriteo,
        "[table.C1]\noptimizer = rmsprop\n",
