@@ -16,6 +16,7 @@
 #include "job/plan.hpp"
 #include "job/role_loops.hpp"
 #include "job/run_directory.hpp"
+#include "job/shards.hpp"
 #include "worker/embedding_client.hpp"
 
 namespace satrap::job {
@@ -53,9 +54,7 @@ void check(const config::Config& config, const std::vector<std::string>& train_f
            const std::vector<std::string>& valid_files, bool evaluate_only) {
   worker::check_ring_bytes(config);
   landing_bytes(config);
-  for (const auto& table : config.tables) {
-    store::Table::bytes_per_row(shard_of(table, config.roles.servers));  // throws as a server would
-  }
+  check_shards(config);
   if (evaluate_only && valid_files.empty()) {
     throw ConfigError("data.valid must be set", "eval evaluates on it",
                       "name the files, e.g. --data.valid=data/valid.tsv.gz");

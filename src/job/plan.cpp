@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include "config/choices.hpp"
 #include "job/role_loops.hpp"
+#include "job/shards.hpp"
 #include "job/text.hpp"
 #include "store/table.hpp"
 #include "trainer/train_step.hpp"
@@ -29,17 +29,21 @@ std::int64_t ring_memory(const config::Config& config, std::size_t peers) {
 
 /// What a table can grow to over all servers, by its capacity or its hashes.
 struct Limit {
-  double rows = 0;  ///< 0: none.
-  double bytes = 0;
+  double rows = 0;   ///< 0: none.
+  double bytes = 0;  ///< Of all there is without a limit: the admission window.
 };
 
-Limit limit_of(const config::TableConfig& table, std::int64_t row_bytes) {
-  const auto row = static_cast<double>(row_bytes);
-  const auto given = table.capacity_bytes > 0 ? static_cast<double>(table.capacity_bytes) / row
-                                              : static_cast<double>(table.capacity);
-  const auto hashed = static_cast<double>(table.hash_rows * table.hash_buckets);
+Limit limit_of(const config::TableConfig& table, std::int64_t server_count) {
+  const config::TableConfig shard = shard_of(table, server_count);
+  const auto servers = static_cast<double>(server_count);
+  const double given = servers * static_cast<double>(store::Table::capacity_in_rows(shard));
+  const double hashed = static_cast<double>(table.hash_rows * table.hash_buckets);
   const double rows = given == 0 || hashed == 0 ? std::max(given, hashed) : std::min(given, hashed);
-  return {rows, rows * row};
+  if (table.capacity_bytes > 0 && rows == given) {
+    return {rows, static_cast<double>(table.capacity_bytes)};
+  }
+  return {rows, rows * static_cast<double>(store::Table::bytes_per_row(shard)) +
+                    servers * static_cast<double>(store::Table::admission_bytes(shard))};
 }
 
 /// Of a size that nobody has, as a limit can be, says the most that fits.
@@ -47,21 +51,24 @@ std::string table_bytes(double size) {
   return bytes(static_cast<std::int64_t>(std::min(size, 0x1p62)));
 }
 
+std::string to_text(const Limit& limit) {
+  if (limit.rows > 0) return fmt::format("{:.0f} rows, {}", limit.rows, table_bytes(limit.bytes));
+  if (limit.bytes == 0) return "grows with the ids";
+  return fmt::format("{} to count appearances, grows with the ids", table_bytes(limit.bytes));
+}
+
 std::string table_lines(const config::Config& config) {
   std::string text = "tables\n";
   double total = 0;
   bool bounded = true;
   for (const auto& table : config.tables) {
-    const std::int64_t row = store::Table::bytes_per_row(shard_of(table, config.roles.servers));
-    const Limit limit = limit_of(table, row);
+    const Limit limit = limit_of(table, config.roles.servers);
     bounded &= limit.rows > 0;
     total += limit.bytes;
-    text += fmt::format(
-        "  {:<16} dim {:<4} {:<4} {:<16} {:>5} bytes per row  {}\n", table.name, table.dim,
-        config::name_of(table.storage), config::name_of(table.optimizer), row,
-        limit.rows > 0
-            ? fmt::format("{:.0f} rows, {}", std::floor(limit.rows), table_bytes(limit.bytes))
-            : std::string("grows with the ids"));
+    text += fmt::format("  {:<16} dim {:<4} {:<4} {:<16} {:>5} bytes per row  {}\n", table.name,
+                        table.dim, config::name_of(table.storage), config::name_of(table.optimizer),
+                        store::Table::bytes_per_row(shard_of(table, config.roles.servers)),
+                        to_text(limit));
   }
   text += fmt::format("  per server       {}{}\n",
                       table_bytes(total / static_cast<double>(config.roles.servers)),

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cmath>
 #include <exception>
 #include <memory>
 #include <thread>
@@ -12,6 +11,7 @@
 #include "comm/collective/collectives.hpp"
 #include "core/hash.hpp"
 #include "job/report.hpp"
+#include "job/shards.hpp"
 #include "server/server.hpp"
 #include "trainer/trainer.hpp"
 #include "worker/mailbox.hpp"
@@ -145,17 +145,6 @@ std::int64_t landing_bytes(const config::Config& config) {
                                 "holds",
                                 limit, slot),
                     {}, "lower train.global_batch, train.staleness or the tables' dim");
-}
-
-config::TableConfig shard_of(config::TableConfig table, std::int64_t servers) {
-  table.capacity = (table.capacity + servers - 1) / servers;
-  if (table.eviction == config::Eviction::none && table.capacity > 0 && servers > 1) {
-    // A hash deals the rows out, with a deviation of the root of a shard's part. A job that must
-    // not exceed its capacity must not end before it either: six deviations.
-    table.capacity += static_cast<std::int64_t>(6 * std::sqrt(static_cast<double>(table.capacity)));
-  }
-  table.capacity_bytes = (table.capacity_bytes + servers - 1) / servers;
-  return table;
 }
 
 std::vector<store::Table> make_tables(const config::Config& config, const Start& start,

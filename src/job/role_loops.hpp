@@ -36,10 +36,6 @@ ExitCode run_worker(const Stage& stage, comm::Fabric& fabric);
 /// `trainers` joins the trainers, in their order.
 ExitCode run_trainer(const Stage& stage, comm::Fabric& fabric, const comm::Communicator& trainers);
 
-/// What one of `servers` holds of a table: its part of the capacity, rounded up; without eviction
-/// with some room for uneven parts.
-config::TableConfig shard_of(config::TableConfig table, std::int64_t servers);
-
 /// The tables of server `index`, filled from the start's checkpoint.
 std::vector<store::Table> make_tables(const config::Config& config, const Start& start,
                                       std::int32_t index);

@@ -17,6 +17,10 @@ constexpr std::size_t kReclaim = 256;
 /// While there is other memory, dead rows are looked for when there are more than one in so many.
 constexpr std::int64_t kWorthReclaiming = 64;
 
+RowLayout layout_of(const config::TableConfig& config) {
+  return RowOps(TableId{0}, checked(config), 0).layout();
+}
+
 }  // namespace
 
 Table::Impl::Impl(TableId id, const config::TableConfig& config, std::uint64_t seed)
@@ -26,7 +30,7 @@ Table::Impl::Impl(TableId id, const config::TableConfig& config, std::uint64_t s
       arena_(fmt::format("table '{}'", config_.name)),
       rows_(arena_, layout().bytes),
       index_(arena_, rows_, mix(seed + raw(id))),
-      queue_(config_, capacity_in_rows(config_, layout())),
+      queue_(config_, store::capacity_in_rows(config_, layout())),
       most_admitted_hash_(config_.admit_share < 1
                               ? static_cast<std::uint64_t>(std::ldexp(config_.admit_share, 64))
                               : std::numeric_limits<std::uint64_t>::max()),
@@ -45,7 +49,7 @@ Table::Impl::Impl(TableId id, const config::TableConfig& config, std::uint64_t s
 void Table::Impl::check_fits(std::size_t ids) const {
   if (capacity() == 0 || static_cast<std::int64_t>(ids) <= capacity()) return;
   throw DataError(fmt::format("table '{}': a batch of {} distinct ids", config_.name, ids),
-                  fmt::format("the capacity of this shard is {} rows", capacity()),
+                  fmt::format("this server's part of the capacity is {} rows", capacity()),
                   "raise the table's capacity or lower the batch size");
 }
 
@@ -58,8 +62,8 @@ void Table::Impl::count(const Index::Probes& probes) noexcept {
 void Table::Impl::make_room(std::int64_t n) {
   if (capacity() == 0 || size() + n <= capacity()) return;
   if (config_.eviction == config::Eviction::none) {
-    throw DataError(fmt::format("table '{}' is full: {} of {} rows, and {} new ids", config_.name,
-                                size(), capacity(), n),
+    throw DataError(fmt::format("table '{}' is full: {} of this server's {} rows, and {} new ids",
+                                config_.name, size(), capacity(), n),
                     "eviction is off", "raise the table's capacity or set eviction = lru");
   }
   statistics_.evicted += queue_.make_room(n);
@@ -242,7 +246,17 @@ bool Table::restore_admission(std::span<const std::uint16_t> cells) {
 }
 
 std::int64_t Table::bytes_per_row(const config::TableConfig& config) {
-  return store::bytes_per_row(config, RowOps(TableId{0}, checked(config), 0).layout());
+  return store::bytes_per_row(config, layout_of(config));
+}
+std::int64_t Table::admission_bytes(const config::TableConfig& config) {
+  return store::admission_bytes(checked(config));
+}
+std::int64_t Table::capacity_in_rows(const config::TableConfig& config) {
+  return store::capacity_in_rows(config, layout_of(config));
+}
+std::int64_t Table::bytes_for(config::TableConfig config, std::int64_t rows) {
+  config.capacity_bytes = std::numeric_limits<std::int64_t>::max();
+  return store::bytes_for(config, layout_of(config), rows);
 }
 
 const config::TableConfig& Table::config() const noexcept {

@@ -62,9 +62,17 @@ class Table {
   /// more or fewer.
   bool restore_admission(std::span<const std::uint16_t> cells);
 
-  /// Bytes that a row of such a table takes, its share of index and admission included, in a table
-  /// of many rows: an upper bound. Throws ConfigError as the constructor.
+  // Of a shard with such a config, before there is one. Each throws ConfigError as the constructor.
+
+  /// Bytes that a row takes in a table of many rows, its share of the index included, and of an
+  /// admission window that follows the capacity: an upper bound.
   static std::int64_t bytes_per_row(const config::TableConfig& config);
+  /// Bytes of an admission window of its own size, which come on top.
+  static std::int64_t admission_bytes(const config::TableConfig& config);
+  /// Rows; 0: no limit.
+  static std::int64_t capacity_in_rows(const config::TableConfig& config);
+  /// The least capacity_bytes with which it holds `rows` rows, at least 1; whatever its own are.
+  static std::int64_t bytes_for(config::TableConfig config, std::int64_t rows);
 
   const config::TableConfig& config() const noexcept;
   const RowLayout& layout() const noexcept;

@@ -20,6 +20,12 @@ bool counts(const config::TableConfig& config) noexcept {
   return config.admit_after > 1;
 }
 
+/// Whether the window has as many ids as the table has rows.
+bool window_of_capacity(const config::TableConfig& config) noexcept {
+  return counts(config) && config.admission_window == 0 &&
+         (config.capacity > 0 || config.capacity_bytes > 0);
+}
+
 /// What may lie unused: the ends of the last block of rows, of index and of admission.
 std::int64_t unused_bytes(const config::TableConfig& config) noexcept {
   return (counts(config) ? 3 : 2) * kBlockBytes;
@@ -27,8 +33,12 @@ std::int64_t unused_bytes(const config::TableConfig& config) noexcept {
 
 /// Bytes of a capacity_bytes that are not for rows.
 std::int64_t fixed_bytes(const config::TableConfig& config) noexcept {
-  const std::int64_t window = counts(config) ? config.admission_window : 0;
-  return unused_bytes(config) + window * AppearanceCounter::kBytesPerId;
+  return unused_bytes(config) + admission_bytes(config);
+}
+
+/// So that as much can be used as may lie unused.
+std::int64_t least_bytes(const config::TableConfig& config) noexcept {
+  return fixed_bytes(config) + unused_bytes(config);
 }
 
 }  // namespace
@@ -36,7 +46,7 @@ std::int64_t fixed_bytes(const config::TableConfig& config) noexcept {
 const config::TableConfig& checked(const config::TableConfig& config) {
   const auto check = [&](bool holds, const std::string& problem, const std::string& remedy) {
     if (holds) return;
-    throw ConfigError(fmt::format("table '{}': {}", config.name, problem), {}, remedy);
+    throw ConfigError(fmt::format("table.{}.{}", config.name, problem), {}, remedy);
   };
   // The largest row: id, updates, scale, weights and twice as much state.
   constexpr std::int64_t kMaxDim = (kBlockBytes - 16) / (3 * sizeof(float));
@@ -49,10 +59,10 @@ const config::TableConfig& checked(const config::TableConfig& config) {
   check(0 <= config.admission_window && config.admission_window <= kMostWindow,
         fmt::format("admission_window = {}", config.admission_window),
         fmt::format("use 0 to {}", kMostWindow));
-  const std::int64_t least = fixed_bytes(config) + unused_bytes(config);
-  check(config.capacity_bytes == 0 || config.capacity_bytes >= least,
-        fmt::format("capacity_bytes = {} for this shard", config.capacity_bytes),
-        fmt::format("use {} or more per server, or give the capacity in rows", least));
+  check(
+      config.capacity_bytes == 0 || config.capacity_bytes >= least_bytes(config),
+      fmt::format("capacity_bytes = {} for this shard", config.capacity_bytes),
+      fmt::format("use {} or more per server, or give the capacity in rows", least_bytes(config)));
   check(config.eviction != config::Eviction::ttl || config.ttl >= 1,
         fmt::format("ttl = {}", config.ttl), "use 1 or more steps");
   check(1 <= config.admit_after && config.admit_after <= AppearanceCounter::kMost,
@@ -64,9 +74,13 @@ const config::TableConfig& checked(const config::TableConfig& config) {
 }
 
 std::int64_t bytes_per_row(const config::TableConfig& config, const RowLayout& layout) noexcept {
-  const bool window_of_capacity = counts(config) && config.admission_window == 0;
   return static_cast<std::int64_t>(layout.bytes) + Index::kBytesPerEntry +
-         (window_of_capacity ? AppearanceCounter::kBytesPerId : 0);
+         (window_of_capacity(config) ? AppearanceCounter::kBytesPerId : 0);
+}
+
+std::int64_t bytes_for(const config::TableConfig& config, const RowLayout& layout,
+                       std::int64_t rows) noexcept {
+  return std::max(least_bytes(config), fixed_bytes(config) + rows * bytes_per_row(config, layout));
 }
 
 std::int64_t capacity_in_rows(const config::TableConfig& config, const RowLayout& layout) noexcept {
@@ -78,6 +92,11 @@ std::int64_t capacity_in_rows(const config::TableConfig& config, const RowLayout
 std::int64_t admission_window(const config::TableConfig& config, std::int64_t capacity) noexcept {
   if (config.admission_window > 0) return config.admission_window;
   return capacity > 0 ? std::min(capacity, kMostWindow) : kDefaultWindow;
+}
+
+std::int64_t admission_bytes(const config::TableConfig& config) noexcept {
+  if (!counts(config) || window_of_capacity(config)) return 0;
+  return admission_window(config, 0) * AppearanceCounter::kBytesPerId;
 }
 
 }  // namespace satrap::store

@@ -39,10 +39,11 @@ TEST(CommandLine, DryRunPrintsThePlanAndWritesNothing) {
   const Ended dry =
       run(mpirun(4, {"train", small_config(scratch), "--dry-run", "--roles.servers=2",
                      "--table.C3.hash_rows=2", "--table.C3.hash_buckets=1000",
-                     "--table.C4.storage=int8", "--table.C4.capacity_bytes=50000000"}));
+                     "--table.C4.storage=int8", "--table.C4.capacity_bytes=50000000",
+                     "--table.C5.admit_after=2", "--table.C5.admission_window=1000000"}));
   EXPECT_EQ(dry.code, 0) << dry.output;
   for (const char* word : {"servers", "ranks 0-1", "ranks 2-3", "C26", "bytes per row", "2000 rows",
-                           "int8", "rows, 50.0 MB"}) {
+                           "int8", "rows, 50.0 MB", "4.0 MB to count appearances"}) {
     EXPECT_TRUE(contains(dry.output, word)) << word << "\n" << dry.output;
   }
   EXPECT_FALSE(std::filesystem::exists(scratch / "run"));
