@@ -31,7 +31,7 @@ CommandLine parse_command_line(const std::vector<std::string>& args) {
                         fmt::format("write {}=VALUE", option));
     }
     result.settings.push_back(
-        {std::string(option.substr(2)), std::string(trim(value)), "command line"});
+        {std::string(option.substr(2)), std::string(trim(value)), kCommandLine});
   }
   return result;
 }

@@ -250,8 +250,9 @@ struct Config {
 struct Setting {
   std::string key;    ///< section.name, table.GLOB.name or slot.GLOB.name
   std::string value;  ///< As written, without the blanks around it.
-  std::string where;  ///< "configs/x.ini:12" or "command line"
+  std::string where;  ///< "configs/x.ini:12" or kCommandLine
 };
+inline constexpr const char* kCommandLine = "command line";
 
 /// The settings of an INI file in its order. Throws ConfigError: file missing, line not understood,
 /// key given twice.

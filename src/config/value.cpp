@@ -28,6 +28,27 @@ void parse_number(std::string_view text, T& value, std::string_view kind) {
   if (error != std::errc() || stop != end) throw BadValue{fmt::format("is not a {}", kind)};
 }
 
+/// A whole number with an exponent without it, digit by digit, so that none is lost: "2.5e3" as
+/// "2500". All else as it is.
+std::string without_exponent(std::string_view text) {
+  constexpr int kMostDigits = 20;  // More are beyond 64 bits, be they zeros.
+  const auto e = text.find_first_of("eE");
+  std::string digits(text.substr(0, e));
+  if (e == text.npos || digits.empty() || digits.back() < '0' || digits.back() > '9') {
+    return std::string(text);
+  }
+  text.remove_prefix(e + 1);
+  if (text.starts_with('+')) text.remove_prefix(1);
+  int exponent = 0;
+  parse_number(text, exponent, "whole number");
+  if (const auto point = digits.find('.'); point != digits.npos) {
+    digits.erase(point, 1);
+    exponent -= static_cast<int>(std::min<std::size_t>(digits.size() - point, kMostDigits + 1));
+  }
+  if (exponent < 0) throw BadValue{"is not a whole number"};
+  return digits.append(static_cast<std::size_t>(std::min(exponent, kMostDigits)), '0');
+}
+
 template <class T>
 std::string print_number(T value) {
   char text[32];
@@ -139,11 +160,23 @@ std::size_t find_comment(std::string_view text) noexcept {
 }
 
 void parse_value(std::string_view text, std::int64_t& value) {
-  parse_number(text, value, "whole number");
+  parse_number(without_exponent(text), value, "whole number");
 }
 
 void parse_value(std::string_view text, std::uint64_t& value) {
-  parse_number(text, value, "whole number of at least 0");
+  parse_number(without_exponent(text), value, "whole number of at least 0");
+}
+
+void parse_bytes(std::string_view text, std::int64_t& value) {
+  constexpr std::string_view kUnits = "KMGT";
+  const auto unit = text.empty() ? text.npos : kUnits.find(text.back());
+  if (unit == text.npos) return parse_value(text, value);
+  parse_value(text.substr(0, text.size() - 1), value);
+  const std::int64_t factor = std::int64_t{1} << (10 * (unit + 1));
+  if (value > std::numeric_limits<std::int64_t>::max() / factor || value < 0) {
+    throw BadValue{"is beyond what can be represented"};
+  }
+  value *= factor;
 }
 
 void parse_value(std::string_view text, double& value) {

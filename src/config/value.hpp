@@ -22,13 +22,15 @@ struct BadValue {
 // Text may stand in double quotes, with the escapes \" \\ \n \r \t; it must where its blanks at the
 // ends, a comma in a list, or a " #" belong to it.
 
-void parse_value(std::string_view text, std::int64_t& value);
+void parse_value(std::string_view text, std::int64_t& value);  ///< 1e6 and 2.5e3 are whole, too.
 void parse_value(std::string_view text, std::uint64_t& value);
 void parse_value(std::string_view text, double& value);  ///< Finite numbers only.
 void parse_value(std::string_view text, bool& value);
 void parse_value(std::string_view text, std::string& value);
 void parse_value(std::string_view text, std::vector<std::int64_t>& value);
 void parse_value(std::string_view text, std::vector<std::string>& value);
+/// The same for bytes; K, M, G or T at the end is a power of 1024.
+void parse_bytes(std::string_view text, std::int64_t& value);
 
 std::string print_value(std::int64_t value);
 std::string print_value(std::uint64_t value);

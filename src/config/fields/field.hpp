@@ -150,4 +150,18 @@ Field<S> field(std::string_view key, T S::*member, std::string_view meaning,
   return {key, meaning, std::move(values), condition, std::move(set), reset, text};
 }
 
+/// One that is given in bytes, with a unit or without.
+template <class S>
+Field<S> bytes_field(std::string_view key, std::int64_t S::*member, std::string_view meaning,
+                     Rule<std::int64_t> rule) {
+  auto made = field(key, member, meaning, std::move(rule));
+  made.values += "; K, M, G and T are powers of 1024";
+  made.set = [set = std::move(made.set)](S& section, std::string_view text) {
+    std::int64_t bytes = 0;
+    parse_bytes(text, bytes);
+    set(section, print_value(bytes));
+  };
+  return made;
+}
+
 }  // namespace satrap::config

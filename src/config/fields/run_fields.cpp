@@ -105,13 +105,14 @@ template <>
 const std::vector<Field<TransportConfig>>& fields() {
   using C = TransportConfig;
   static const std::vector<Field<C>> all = {
-      field("ring_bytes", &C::ring_bytes,
-            "Size of the ring between two ranks; the longest message is a quarter of it.",
-            ring_size()),
-      field("reply_bytes", &C::reply_bytes,
-            "Memory of a trainer for the rows of its in-flight batches; 0: as much as the batch "
-            "can need.",
-            between(0, kMostBytes)),
+      bytes_field("ring_bytes", &C::ring_bytes,
+                  "Size of the ring between two ranks; the longest message is a quarter of it.",
+                  ring_size()),
+      bytes_field(
+          "reply_bytes", &C::reply_bytes,
+          "Memory of a trainer for the rows of its in-flight batches; 0: as much as the batch "
+          "can need.",
+          between(0, kMostBytes)),
       field("spin_us", &C::spin_us, "Microseconds that an idle rank polls before it sleeps.",
             between(0, 1'000'000)),
       field("max_sleep_us", &C::max_sleep_us, "The longest sleep of an idle rank, in microseconds.",

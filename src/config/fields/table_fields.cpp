@@ -101,9 +101,9 @@ const std::vector<Field<TableConfig>>& fields() {
             {"with optimizer = adam", has_optimizer<Optimizer::adam>}),
       field("capacity", &C::capacity, "Rows over all servers; 0: as many as memory holds.",
             at_least(0)),
-      field("capacity_bytes", &C::capacity_bytes,
-            "The same in bytes, with index and admission; 0: as many as memory holds.",
-            at_least(0)),
+      bytes_field("capacity_bytes", &C::capacity_bytes,
+                  "The same in bytes, with index and admission; 0: as many as memory holds.",
+                  at_least(0)),
       field("eviction", &C::eviction,
             "When the table is full: lru: the longest unused rows make room; lfu: the least used; "
             "ttl: as lru, and rows unused for ttl steps go in any case; none: the job stops.",

@@ -70,8 +70,12 @@ void assign_named(std::vector<S>& items, std::string_view section, const Setting
 }
 
 [[noreturn]] void refuse_without_effect(const Setting& setting, std::string_view condition) {
+  std::string remedy = "take it out";
+  if (setting.where != kCommandLine) {  // It may have an effect in all runs but this one.
+    remedy += fmt::format(", or give --{}={}", setting.key, kDefaultValue);
+  }
   throw ConfigError(fmt::format("{} has no effect", subject(setting)),
-                    fmt::format("it has one only {}", condition), "take it out");
+                    fmt::format("it has one only {}", condition), remedy);
 }
 
 void refuse_plain_without_effect(const Config& config, const Origins& origins) {

@@ -89,7 +89,8 @@ const std::vector<Case>& cases() {
       {kCriteo, "[table.C1]\ncapacity = 9999\nttl = 9\n", {"ttl = 9", "only with eviction = ttl"}},
       {kCsv,
        "[table.job]\noptimizer = adam\n[table.*]\noptimizer = sgd\nbeta1 = 0.5\n",
-       {"x.ini:12: table.*.beta1 = 0.5 has no effect"}},
+       {"x.ini:12: table.*.beta1 = 0.5 has no effect",
+        "take it out, or give --table.*.beta1=default"}},
 
       // Names.
       {kCriteo, "[table.C27]\ndim = 3\n", {"x.ini:4: table.C27.dim = 3 matches no table", "C26"}},

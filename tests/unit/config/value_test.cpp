@@ -33,7 +33,7 @@ TEST(Value, NumbersArePlainAndWhole) {
   EXPECT_EQ(parsed<std::uint64_t>("18446744073709551615"),
             std::numeric_limits<std::uint64_t>::max());
   EXPECT_EQ(parsed<double>("1e-3"), 0.001);
-  for (const auto* text : {"", "1_000", "1,000", "0x10", "1e3", "2.0", " 1", "1 ", "one", "+1"})
+  for (const auto* text : {"", "1_000", "1,000", "0x10", "2.0", " 1", "1 ", "one", "+1"})
     EXPECT_THAT(problem<std::int64_t>(text), HasSubstr("is not a whole number")) << text;
   EXPECT_THAT(problem<std::int64_t>("9223372036854775808"), HasSubstr("beyond"));
   EXPECT_THAT(problem<std::uint64_t>("-1"), HasSubstr("is not a whole number"));
@@ -43,6 +43,36 @@ TEST(Value, NumbersArePlainAndWhole) {
   for (const auto* text : {"1e39", "-1e39", "1e-39", "-1e-39", "5e-324"})
     EXPECT_THAT(problem<double>(text), HasSubstr("beyond what single precision")) << text;
   EXPECT_THAT(problem<double>("0,5"), HasSubstr("is not a number"));
+}
+
+TEST(Value, WholeNumbersMayHaveExponents) {
+  EXPECT_EQ(parsed<std::int64_t>("1e6"), 1'000'000);
+  EXPECT_EQ(parsed<std::int64_t>("2.5e3"), 2500);
+  EXPECT_EQ(parsed<std::int64_t>("-1E+2"), -100);
+  EXPECT_EQ(parsed<std::int64_t>("9.223372036854775807e18"), 9'223'372'036'854'775'807);
+  EXPECT_EQ(parsed<std::uint64_t>("18e18"), 18'000'000'000'000'000'000U);
+  EXPECT_THAT(parsed<std::vector<std::int64_t>>("1e3, 5"), ElementsAre(1000, 5));
+  for (const auto* text : {"e3", "-e3", ".e3", "1.e3", "1e", "1e3.5", "1e-3", "2.55e1", "1.2.3e4",
+                           "1e3e3", "1e99999999999"})
+    EXPECT_NE(problem<std::int64_t>(text), "") << text;
+  EXPECT_THAT(problem<std::int64_t>("9.223372036854775808e18"), HasSubstr("beyond"));
+  EXPECT_THAT(problem<std::int64_t>("1e999"), HasSubstr("beyond"));
+}
+
+TEST(Value, BytesMayHaveUnits) {
+  const auto bytes = [](std::string_view text) {
+    std::int64_t value = 0;
+    parse_bytes(text, value);
+    return value;
+  };
+  EXPECT_EQ(bytes("4096"), 4096);
+  EXPECT_EQ(bytes("1e6"), 1'000'000);
+  EXPECT_EQ(bytes("64K"), 65'536);
+  EXPECT_EQ(bytes("3M"), 3 << 20);
+  EXPECT_EQ(bytes("2G"), std::int64_t{2} << 30);
+  EXPECT_EQ(bytes("8388607T"), std::int64_t{8388607} << 40);
+  for (const auto* text : {"", "G", "1.5G", "1GB", "1g", "1 G", "8388608T", "-1K"})
+    EXPECT_THROW(bytes(text), BadValue) << text;
 }
 
 TEST(Value, TruthAndChoices) {
