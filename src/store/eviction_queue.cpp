@@ -78,6 +78,7 @@ std::int64_t EvictionQueue::make_room(std::int64_t n) noexcept {
 
 /// Rows die of age, or their uses count half.
 std::int64_t EvictionQueue::start_step(Step step) noexcept {
+  step = std::clamp<Step>(step, 0, kLastStep);
   coarse_ = false;
   dropped_below_ = 0;
   std::int64_t expired = 0;
@@ -239,7 +240,7 @@ void EvictionQueue::start_batch(std::int64_t n) noexcept {
 /// Keys of another policy, or of a program of another kind, become such as this table could have. A
 /// clock that no program reaches starts again from half of it: it must not run into the class.
 EvictionQueue::Key EvictionQueue::adopted(Key key) const noexcept {
-  constexpr Key kEnd = (Key{1} << kClassShift) - (Key{1} << 48);
+  constexpr Key kEnd = static_cast<Key>(kLastStep) << kStepShift;
   const Key level = std::min(class_of(key), classes_ - 1);
   const Key stamp = stamp_of(key);
   return (level << kClassShift) | (stamp < kEnd ? stamp : kEnd / 2);

@@ -129,6 +129,8 @@ class EvictionQueue {
   static constexpr unsigned kClassShift = 56;
   static constexpr unsigned kStepShift = 16;
 
+  /// Steps beyond count as this one: the clock must not run into the class.
+  static constexpr Step kLastStep = (Step{1} << 40) - (Step{1} << 32);
   static constexpr Key kNothing = std::numeric_limits<Key>::max();
 
   static unsigned class_of(Key key) noexcept { return static_cast<unsigned>(key >> kClassShift); }

@@ -1,8 +1,9 @@
 #include "store/table_limits.hpp"
 
 #include <algorithm>
-#include <cmath>
+#include <limits>
 #include <string_view>
+#include <utility>
 
 #include "core/error.hpp"
 #include "store/admission.hpp"
@@ -52,8 +53,25 @@ const config::TableConfig& checked(const config::TableConfig& config) {
   constexpr std::int64_t kMaxDim = (kBlockBytes - 16) / (3 * sizeof(float));
   check(1 <= config.dim && config.dim <= kMaxDim, fmt::format("dim = {}", config.dim),
         fmt::format("use 1 to {}", kMaxDim));
-  check(std::isfinite(config.init_range) && config.init_range >= 0,
-        fmt::format("init_range = {}", config.init_range), "use 0 or a positive number");
+  using Number = std::pair<const char*, double>;
+  for (const auto& [name, value] : {Number{"lr", config.lr},
+                                    {"eps", config.eps},
+                                    {"initial_accumulator", config.initial_accumulator},
+                                    {"weight_decay", config.weight_decay},
+                                    {"beta", config.beta},
+                                    {"l1", config.l1},
+                                    {"l2", config.l2},
+                                    {"clip_norm", config.clip_norm},
+                                    {"weight_bound", config.weight_bound},
+                                    {"init_range", config.init_range}}) {
+    check(0 <= value && value <= std::numeric_limits<float>::max(),
+          fmt::format("{} = {}", name, value), "use 0 or a positive number");
+  }
+  for (const auto& [name, value] :
+       {Number{"momentum", config.momentum}, {"beta1", config.beta1}, {"beta2", config.beta2}}) {
+    check(0 <= value && static_cast<float>(value) < 1, fmt::format("{} = {}", name, value),
+          "use 0 or more, below 1");
+  }
   check(config.capacity >= 0, fmt::format("capacity = {}", config.capacity),
         "use 0 for no limit, or a number of rows");
   check(0 <= config.admission_window && config.admission_window <= kMostWindow,
@@ -65,6 +83,8 @@ const config::TableConfig& checked(const config::TableConfig& config) {
       fmt::format("use {} or more per server, or give the capacity in rows", least_bytes(config)));
   check(config.eviction != config::Eviction::ttl || config.ttl >= 1,
         fmt::format("ttl = {}", config.ttl), "use 1 or more steps");
+  check(config.half_life >= 0, fmt::format("half_life = {}", config.half_life),
+        "use 0 for none, or a number of steps");
   check(1 <= config.admit_after && config.admit_after <= AppearanceCounter::kMost,
         fmt::format("admit_after = {}", config.admit_after),
         fmt::format("use 1 to {}", AppearanceCounter::kMost));

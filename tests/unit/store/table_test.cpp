@@ -187,6 +187,7 @@ TEST(Table, ConfigsThatNoTableCanHaveAreRefused) {
   EXPECT_THAT(refused([](auto& c) { c.dim = 1 << 20; }), HasSubstr("dim"));
   EXPECT_THAT(refused([](auto& c) { c.capacity = -1; }), HasSubstr("capacity"));
   EXPECT_THAT(refused([](auto& c) { c.init_range = -0.1; }), HasSubstr("init_range"));
+  EXPECT_THAT(refused([](auto& c) { c.half_life = -1; }), HasSubstr("half_life"));
   EXPECT_THAT(refused([](auto& c) { c.momentum = 0.9; }), HasSubstr("momentum"));
   EXPECT_THAT(refused([](auto& c) {
                 c.optimizer = Optimizer::ftrl;
@@ -201,6 +202,40 @@ TEST(Table, ConfigsThatNoTableCanHaveAreRefused) {
                 c.initial_accumulator = 0.1;
               }),
               HasSubstr("initial_accumulator"));
+}
+
+TEST(Table, NumbersThatRowsCannotBeComputedWithAreRefused) {
+  using C = config::TableConfig;
+  constexpr double C::*kNumbers[] = {&C::lr,         &C::momentum,     &C::beta1,
+                                     &C::beta2,      &C::eps,          &C::initial_accumulator,
+                                     &C::beta,       &C::weight_decay, &C::l1,
+                                     &C::l2,         &C::clip_norm,    &C::weight_bound,
+                                     &C::init_range, &C::admit_share};
+  for (const auto number : kNumbers) {
+    for (const double wrong : {-1.0, 1e39, std::numeric_limits<double>::infinity(),
+                               std::numeric_limits<double>::quiet_NaN()}) {
+      auto config = table_config(4);
+      config.*number = wrong;
+      EXPECT_THROW(Table(TableId{0}, config, 1), ConfigError) << wrong;
+    }
+  }
+}
+
+TEST(Table, StepsBeyondTheClockDoNoHarm) {
+  for (const auto eviction :
+       {config::Eviction::lru, config::Eviction::lfu, config::Eviction::ttl}) {
+    auto config = table_config(4, Optimizer::adagrad, 100);
+    config.eviction = eviction;
+    config.ttl = 10;
+    config.half_life = 2;
+    Table table(TableId{0}, config, 1);
+    for (const Step step : {Step{-1}, Step{1} << 40, Step{1} << 47, Step{1} << 55,
+                            std::numeric_limits<Step>::max(), std::numeric_limits<Step>::min()}) {
+      lookup(table, id_range(0, 30), step);
+      lookup(table, id_range(30, 80), step);
+      EXPECT_GE(table.size(), 90) << step;  // the last batch, and at most a grain less than fits
+    }
+  }
 }
 
 TEST(Table, OrderIsByShardThenId) {
