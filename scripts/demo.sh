@@ -8,7 +8,7 @@ folder=${1:-demo}
 bin=build/release/bin
 
 echo "== building (the first time takes some minutes)"
-scripts/build.sh release satrap satrap-tool | tail -1
+scripts/build.sh release satrap satrap-tool
 
 echo "== making data: 500,000 samples to train on, 100,000 to evaluate on"
 mkdir -p "$folder"
