@@ -70,6 +70,11 @@ void finish_save(const std::filesystem::path& root, Step step, std::int64_t keep
 /// CheckpointError if the manifest is damaged or none that it names is complete.
 std::optional<std::filesystem::path> newest(const std::filesystem::path& root);
 
+/// Throws CheckpointError if load_shard() would, for tables with the configs of `tables` or another
+/// number of virtual shards. Reads the small files alone.
+void check_tables(const std::filesystem::path& checkpoint, std::int64_t virtual_shards,
+                  std::span<const store::Table> tables);
+
 /// Reads into `tables` the rows of the virtual shards that `server` owns under `placement`, from
 /// the files of any number of servers. Throws CheckpointError, naming the file, if the tables,
 /// their order, dims, storage types or optimizers or the number of virtual shards differ, a

@@ -1,6 +1,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <span>
+#include <string>
+#include <vector>
 
 #include "checkpoint/checkpoint.hpp"
 #include "checkpoint/contents.hpp"
@@ -44,7 +47,7 @@ void check_layout(const std::filesystem::path& file, const TableLayout& saved,
 }
 
 void check_names(const std::filesystem::path& file, const h5::Group& tables,
-                 std::span<store::Table> wanted) {
+                 std::span<const store::Table> wanted) {
   auto saved = tables.children();
   for (const auto& table : wanted) {
     if (std::erase(saved, table.config().name) == 0) {
@@ -54,6 +57,12 @@ void check_names(const std::filesystem::path& file, const h5::Group& tables,
   if (!saved.empty()) {
     differs(file, fmt::format("the config has no table {}", saved.front()));
   }
+}
+
+void check_virtual_shards(const std::filesystem::path& checkpoint, std::int64_t saved,
+                          std::int64_t wanted) {
+  if (saved == wanted) return;
+  differs(checkpoint, fmt::format("checkpoint.virtual_shards was {} and is {}", saved, wanted));
 }
 
 /// False if `group` has appearances of ids without rows and `table` goes on without them.
@@ -86,15 +95,34 @@ std::vector<std::string> load_file(const std::filesystem::path& checkpoint, cons
   return counted_anew;
 }
 
+/// "table C1, C2", but not all of many.
+std::string names_of(const std::vector<std::string>& tables) {
+  constexpr std::size_t kMost = 3;
+  const std::span first(tables.data(), std::min(tables.size(), kMost));
+  const auto names = fmt::format("{}", fmt::join(first, ", "));
+  return tables.size() <= kMost ? fmt::format("table {}", names)
+                                : fmt::format("{} tables ({}, ...)", tables.size(), names);
+}
+
 }  // namespace
+
+void check_tables(const std::filesystem::path& checkpoint, std::int64_t virtual_shards,
+                  std::span<const store::Table> tables) {
+  const Contents contents = read_contents(checkpoint);
+  check_virtual_shards(checkpoint, contents.virtual_shards, virtual_shards);
+  const h5::File top = open_checked(checkpoint, find_file(checkpoint, contents, kTopFile));
+  const h5::Group groups = top.group("tables");
+  check_names(checkpoint, groups, tables);
+  for (std::size_t t = 0; t < tables.size(); ++t) {
+    check_layout(checkpoint, read_layout(groups.group(tables[t].config().name)),
+                 layout_of(tables[t], TableId{static_cast<std::uint32_t>(t)}));
+  }
+}
 
 void load_shard(const std::filesystem::path& checkpoint, const RowPlacement& placement,
                 ServerId server, std::span<store::Table> tables) {
   const Contents contents = read_contents(checkpoint);
-  if (contents.virtual_shards != placement.virtual_shards()) {
-    differs(checkpoint, fmt::format("checkpoint.virtual_shards was {} and is {}",
-                                    contents.virtual_shards, placement.virtual_shards()));
-  }
+  check_virtual_shards(checkpoint, contents.virtual_shards, placement.virtual_shards());
   const std::int64_t begin = placement.first_shard(server);
   const std::int64_t end = placement.first_shard(ServerId{raw(server) + 1});
   std::int64_t found = 0;
@@ -113,9 +141,9 @@ void load_shard(const std::filesystem::path& checkpoint, const RowPlacement& pla
   }
   if (!counted_anew.empty() && raw(server) == 0) {
     spdlog::warn(
-        "the appearances of ids without rows are counted anew in table {}: roles.servers or the "
+        "the appearances of ids without rows are counted anew in {}: roles.servers or the "
         "admission window is not that of the checkpoint",
-        fmt::join(counted_anew, ", "));
+        names_of(counted_anew));
   }
 }
 

@@ -11,6 +11,7 @@
 #include "core/error.hpp"
 #include "core/file.hpp"
 #include "core/log.hpp"
+#include "store/table.hpp"
 
 namespace satrap::job {
 
@@ -120,6 +121,17 @@ void warn_of_other_order(const config::Config& config, const checkpoint::Checkpo
       info.step, info.position.sample, info.position.epoch + 1);
 }
 
+/// Tables of the config that take no memory, to be compared with those of a checkpoint.
+std::vector<store::Table> empty_tables(const config::Config& config) {
+  std::vector<store::Table> tables;
+  for (config::TableConfig table : config.tables) {
+    table.capacity = table.capacity_bytes = 0;
+    table.admit_after = 1;
+    tables.emplace_back(TableId{static_cast<std::uint32_t>(tables.size())}, table, config.job.seed);
+  }
+  return tables;
+}
+
 }  // namespace
 
 Start find_start(const config::Config& config, const RunDirectory& directory, bool evaluate_only) {
@@ -138,6 +150,8 @@ Start find_start(const config::Config& config, const RunDirectory& directory, bo
                       "rows, sample order and weights follow from the seed",
                       "use the same seed, or another job.run_dir for a new run");
   }
+  checkpoint::check_tables(*start.checkpoint, config.checkpoint.virtual_shards,
+                           empty_tables(config));
   if (!evaluate_only) warn_of_other_order(config, info);
   start.step = info.step;
   start.position = info.position;

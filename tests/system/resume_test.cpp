@@ -106,7 +106,8 @@ TEST(Resume, OfSmallRowsWithAdmissionAndEvictionIsBitForBit) {
   part.insert(part.end(), {"--train.epochs=2", "--train.steps=50", "--roles.servers=3"});
   const Ended resized = run(mpirun(4, part));
   EXPECT_EQ(resized.code, 0) << resized.output;
-  EXPECT_NE(resized.output.find("counted anew"), std::string::npos) << resized.output;
+  EXPECT_NE(resized.output.find("counted anew in 26 tables (C1, C2, C3, ...):"), std::string::npos)
+      << resized.output;
 }
 
 TEST(Resume, OfAFinishedRunEvaluatesAgainAndTrainsNothing) {
@@ -138,8 +139,13 @@ TEST(Resume, WithAnotherNumberOfServersKeepsEveryRow) {
   make_data(scratch, 2'000, 1'000);
   const auto first = run(mpirun(2, {"train", small_config(scratch)}));
   ASSERT_EQ(first.code, 0) << first.output;
+  EXPECT_NE(first.output.find("row updates"), std::string::npos) << first.output;
   const auto eval = run(mpirun(4, {"eval", small_config(scratch), "--roles.servers=3"}));
   ASSERT_EQ(eval.code, 0) << eval.output;
+  EXPECT_NE(eval.output.find(" reserved"), std::string::npos) << eval.output;
+  for (const char* of_training : {"while training", "undefined", "lookups", "row updates"}) {
+    EXPECT_EQ(eval.output.find(of_training), std::string::npos) << eval.output;
+  }
 }
 
 TEST(Resume, InMidEpochWithAnotherOrderIsTold) {
