@@ -19,6 +19,8 @@ namespace {
 // The first samples of an interval, up to this many, give the training AUC of its progress line.
 constexpr std::size_t kScored = 1 << 16;
 constexpr int kLinesPerHeading = 25;
+/// The share of dropped gradients from which on a capacity is too small to pass over in silence.
+constexpr double kManyEvicted = 0.1;
 
 std::string heading(const config::Config& config) {
   return fmt::format(
@@ -94,14 +96,14 @@ void Report::on_step(const trainer::StepReport& step) {
 }
 
 void Report::note_tables(const trainer::StepReport& step) {
+  warn_of_evicted_rows(step);
   const auto now = sum_of(step.tables);
+  const auto before = sum_of(tables_);
   store::TableStatistics since = now;
-  if (tables_) {
-    since.hits -= tables_->hits;
-    since.inserted -= tables_->inserted;
-    since.not_admitted -= tables_->not_admitted;
-  }
-  tables_ = now;
+  since.hits -= before.hits;
+  since.inserted -= before.inserted;
+  since.not_admitted -= before.not_admitted;
+  tables_.assign(step.tables.begin(), step.tables.end());
   hit_rate_ = hit_rate(since);
   nlohmann::json tables = nlohmann::json::object();
   for (std::size_t t = 0; t < step.tables.size(); ++t) {
@@ -110,12 +112,27 @@ void Report::note_tables(const trainer::StepReport& step) {
   log_.write({{"kind", "tables"}, {"step", step.step}, {"tables", std::move(tables)}});
 }
 
+void Report::warn_of_evicted_rows(const trainer::StepReport& step) {
+  for (std::size_t t = 0; t < step.tables.size() && !warned_; ++t) {
+    const double share =
+        evicted_share(tables_.empty() ? store::TableStatistics() : tables_[t], step.tables[t]);
+    if (share <= kManyEvicted) continue;
+    const std::string& name = config_.tables[t].name;
+    spdlog::warn(
+        "by step {}, {:.0f}% of the latest gradients of table {} found their rows evicted and were "
+        "dropped; raise table.{}.capacity or lower train.staleness",
+        step.step, 100 * share, name, name);
+    warned_ = true;
+  }
+}
+
 std::string Report::tables_text() const {
-  if (!tables_) return fmt::format("{:>12}  {:>6}", "?", "?");
+  if (tables_.empty()) return fmt::format("{:>12}  {:>6}", "?", "?");
+  const auto sum = sum_of(tables_);
   std::string text =
-      fmt::format("{:>12}  {:>6}", grouped(tables_->rows),
+      fmt::format("{:>12}  {:>6}", grouped(sum.rows),
                   hit_rate_ ? fmt::format("{:.1f}", 100 * *hit_rate_) : std::string("?"));
-  if (tables_->evicted > 0) text += fmt::format("  {} evicted", grouped(tables_->evicted));
+  if (sum.evicted > 0) text += fmt::format("  {} evicted", grouped(sum.evicted));
   return text;
 }
 

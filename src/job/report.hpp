@@ -49,6 +49,8 @@ class Report final : public trainer::Observer {
 
   /// Takes in news of the tables and writes them to metrics.jsonl.
   void note_tables(const trainer::StepReport& step);
+  /// Says once which table's capacity is too small for what is in flight.
+  void warn_of_evicted_rows(const trainer::StepReport& step);
   /// Rows, hit rate and evictions by the last news, for a progress line.
   std::string tables_text() const;
   double share_done(const trainer::StepReport& step) const;
@@ -66,8 +68,9 @@ class Report final : public trainer::Observer {
   std::optional<double> share_at_start_;
   std::int64_t lines_ = 0;
   Interval interval_;
-  std::optional<store::TableStatistics> tables_;  ///< All tables together, by the last news.
-  std::optional<double> hit_rate_;                ///< Between the last news and those before.
+  std::vector<store::TableStatistics> tables_;  ///< By the last news; empty: there was none.
+  std::optional<double> hit_rate_;              ///< Between the last news and those before.
+  bool warned_ = false;                         ///< Of evicted rows: once is enough.
   Summary summary_;
 };
 

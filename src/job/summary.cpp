@@ -64,10 +64,12 @@ json to_json(const Summary& summary, const config::Config& config) {
 
 std::string to_text(const Summary& summary, const std::filesystem::path& run_dir) {
   std::string text = "\n" + line("steps", grouped(summary.step));
-  text += line("samples",
-               fmt::format("{} in {} ({}/s while training)", grouped(summary.samples),
-                           duration(summary.seconds),
-                           grouped(static_cast<std::int64_t>(summary.samples_per_second()))));
+  if (summary.samples > 0) {
+    text += line("samples",
+                 fmt::format("{} in {} ({}/s while training)", grouped(summary.samples),
+                             duration(summary.seconds),
+                             grouped(static_cast<std::int64_t>(summary.samples_per_second()))));
+  }
   if (summary.evaluation) text += evaluation_lines(*summary.evaluation);
   text += to_text(summary.tables);
   if (summary.skipped_steps > 0) {

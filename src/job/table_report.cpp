@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "job/text.hpp"
@@ -31,6 +32,14 @@ std::optional<double> hit_rate(const store::TableStatistics& table) {
   return ratio(table.hits, table.hits + table.inserted + table.not_admitted);
 }
 
+double evicted_share(const store::TableStatistics& before, const store::TableStatistics& now) {
+  if (now.evicted == before.evicted) return 0;
+  const std::int64_t dropped = now.gradients_dropped - before.gradients_dropped;
+  const std::int64_t applied = now.gradients_applied - before.gradients_applied;
+  const std::int64_t evicted = dropped - (now.not_admitted - before.not_admitted);
+  return std::max(0.0, ratio(evicted, dropped + applied).value_or(0));
+}
+
 nlohmann::json to_json(const store::TableStatistics& table) {
   return {{"rows", table.rows},
           {"capacity", table.capacity},
@@ -54,14 +63,18 @@ nlohmann::json to_json(const store::TableStatistics& table) {
 std::string to_text(std::span<const store::TableStatistics> tables) {
   const auto sum = sum_of(tables);
   std::string text =
-      line("rows", fmt::format("{} in {} tables, {}; {} evicted", grouped(sum.rows), tables.size(),
-                               bytes(sum.bytes()), grouped(sum.evicted)));
+      line("rows", fmt::format("{} in {} tables, {} reserved; {} evicted", grouped(sum.rows),
+                               tables.size(), bytes(sum.bytes()), grouped(sum.evicted)));
   text += line("memory", fmt::format("{} rows, {} index, {} admission, {} other",
                                      bytes(sum.row_bytes), bytes(sum.index_bytes),
                                      bytes(sum.admission_bytes), bytes(sum.other_bytes)));
-  text += line("index", fmt::format("load {}, {} buckets per search, {} at most",
-                                    number(ratio(sum.rows, sum.slots), 2),
-                                    number(ratio(sum.probes, sum.searches), 2), sum.longest_probe));
+  std::string index = fmt::format("load {}", number(ratio(sum.rows, sum.slots), 2));
+  if (sum.searches > 0) {
+    index += fmt::format(", {} buckets per search, {} at most",
+                         number(ratio(sum.probes, sum.searches), 2), sum.longest_probe);
+  }
+  text += line("index", index);
+  if (!hit_rate(sum)) return text;  // Nothing was trained.
   text += line("lookups", fmt::format("{} hits, {} new rows, {} not admitted", grouped(sum.hits),
                                       grouped(sum.inserted), grouped(sum.not_admitted)));
   return text + line("row updates",

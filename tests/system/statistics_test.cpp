@@ -77,5 +77,27 @@ TEST(Statistics, AreToldWithAndWithoutWorkersAndChangeNothing) {
   }
 }
 
+/// Rows that are evicted while their gradients are on the way make training worse, silently so
+/// without this.
+TEST(Statistics, ACapacityTooSmallForWhatIsInFlightIsToldOnce) {
+  const Scratch scratch;
+  make_data(scratch, 10'000, 100, {"--zipf-exponent", "0"});
+  const auto warnings = [&](const std::string& name, const std::string& capacity) {
+    const Ended ended = run(mpirun(
+        2, {"train", small_config(scratch), "--train.staleness=8", "--job.progress_interval=0.1",
+            "--train.epochs=3", "--job.run_dir=" + (scratch / name).string(),
+            "--table.*.capacity=" + capacity}));
+    EXPECT_EQ(ended.code, 0) << ended.output;
+    const std::string words = "found their rows evicted";
+    int count = 0;
+    for (auto at = ended.output.find(words); at != ended.output.npos; ++count) {
+      at = ended.output.find(words, at + 1);
+    }
+    return count;
+  };
+  EXPECT_EQ(warnings("small", "256"), 1);
+  EXPECT_EQ(warnings("large", "100000"), 0);
+}
+
 }  // namespace
 }  // namespace satrap::test
