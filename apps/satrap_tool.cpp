@@ -4,6 +4,7 @@
 #include <boost/program_options.hpp>
 #include <cstdio>
 #include <exception>
+#include <filesystem>
 #include <iostream>
 #include <string>
 #include <vector>
@@ -92,7 +93,15 @@ std::string checkpoint_argument(const std::vector<std::string>& arguments) {
     throw ConfigError(fmt::format("command line: {} checkpoints given", arguments.size()), {},
                       "give the path of one directory step-<N>");
   }
-  return arguments[0];
+  const std::filesystem::path path = arguments[0];
+  for (const auto& root : {path, path / "checkpoints"}) {
+    if (const auto found = satrap::checkpoint::newest(root)) {
+      throw satrap::CheckpointError(
+          fmt::format("{} is not a checkpoint", path.string()), {},
+          fmt::format("give one directory step-<N>, e.g. {}", found->string()));
+    }
+  }
+  return path;
 }
 
 void inspect(const std::string& path) {

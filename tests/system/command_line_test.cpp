@@ -71,6 +71,8 @@ TEST(CommandLine, CapacityFillsATableAndSaysWhatItHolds) {
                            "1,000,000,000,000 ids", "peak"}) {
     EXPECT_TRUE(contains(ended.output, word)) << word << "\n" << ended.output;
   }
+  const Ended too_small = run(tool({"capacity", "--memory", "1M"}));
+  EXPECT_TRUE(contains(too_small.output, "use --memory=")) << too_small.output;
   for (const std::vector<std::string>& wrong : {std::vector<std::string>{"--memory", "40X"},
                                                 {"--memory", "1000T"},
                                                 {"--dim", "0"},
@@ -85,6 +87,26 @@ TEST(CommandLine, CapacityFillsATableAndSaysWhatItHolds) {
     EXPECT_EQ(refused.code, 2) << wrong[0] << " " << wrong[1] << "\n" << refused.output;
     EXPECT_TRUE(contains(refused.output, ";")) << refused.output;  // A remedy follows.
   }
+}
+
+TEST(CommandLine, ACheckpointIsFoundBelowWhatIsNone) {
+  const Scratch scratch;
+  make_data(scratch, 1'000, 100);
+  ASSERT_EQ(run(mpirun(2, {"train", small_config(scratch)})).code, 0);
+  const auto step = (scratch / "run/checkpoints/step-4").string();
+  for (const char* above : {"run", "run/checkpoints"}) {
+    const Ended refused = run(tool({"inspect", (scratch / above).string()}));
+    EXPECT_EQ(refused.code, 4) << refused.output;
+    EXPECT_TRUE(contains(refused.output, "is not a checkpoint")) << refused.output;
+    EXPECT_TRUE(contains(refused.output, step)) << refused.output;
+  }
+  EXPECT_EQ(run(tool({"inspect", step})).code, 0);
+  EXPECT_EQ(run(tool({"verify", step})).code, 0);
+  // What would end the job is found before it.
+  const Ended dry =
+      run(mpirun(2, {"train", small_config(scratch), "--dry-run", "--table.C7.storage=int8"}));
+  EXPECT_EQ(dry.code, 4) << dry.output;
+  EXPECT_TRUE(contains(dry.output, "table C7 has the storage fp32")) << dry.output;
 }
 
 TEST(CommandLine, RolesPerProgramWorkAsMpmd) {

@@ -41,8 +41,11 @@ void check_stream(const CapacityOptions& o) {
 CapacityOptions checked(const CapacityOptions& o) {
   check_stream(o);
   const std::int64_t memory = o.table.capacity_bytes;
-  if (memory < 1) {
-    throw ConfigError(fmt::format("a memory of {} bytes", memory), {}, "use 16M or more");
+  const std::int64_t least = Table::bytes_for(o.table, kBatchesInTable * o.batch);
+  if (memory < least) {
+    throw ConfigError(fmt::format("a memory of {} bytes is too small", memory),
+                      fmt::format("it is to hold {} batches of {} ids", kBatchesInTable, o.batch),
+                      fmt::format("use --memory={} or more, or smaller batches", least));
   }
   if (o.table.eviction != config::Eviction::lru && o.table.eviction != config::Eviction::lfu) {
     throw ConfigError(fmt::format("eviction = {}", config::name_of(o.table.eviction)),
@@ -77,12 +80,6 @@ CapacityRun::CapacityRun(const CapacityOptions& options)
       table_(TableId{0}, options_.table, options_.seed),
       stream_(options_.ids, options_.zipf_exponent, options_.seed),
       rare_end_(options_.ids + 1) {
-  if (capacity() < kBatchesInTable * options_.batch) {
-    throw ConfigError(
-        fmt::format("the memory holds {} rows", capacity()),
-        fmt::format("that is less than {} batches of {} ids", kBatchesInTable, options_.batch),
-        "use more memory or smaller batches");
-  }
   if (options_.ids / 2 < capacity()) {
     throw ConfigError(fmt::format("an id space of {} ids", options_.ids),
                       fmt::format("the memory holds {} rows", capacity()),
