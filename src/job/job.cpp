@@ -54,7 +54,7 @@ void check(const config::Config& config, const std::vector<std::string>& train_f
            const std::vector<std::string>& valid_files, bool evaluate_only) {
   worker::check_ring_bytes(config);
   landing_bytes(config);
-  check_shards(config);
+  check_shards(config, evaluate_only ? 0 : config.train.global_batch);
   if (evaluate_only && valid_files.empty()) {
     throw ConfigError("data.valid must be set", "eval evaluates on it",
                       "name the files, e.g. --data.valid=data/valid.tsv.gz");

@@ -46,11 +46,11 @@ std::int64_t least_capacity(config::TableConfig table, std::int64_t servers, std
   return least_whole(*std::ranges::partition_point(parts, is_too_small), servers);
 }
 
-void check_shard(const config::Config& config, std::size_t t) {
+void check_shard(const config::Config& config, std::size_t t, std::int64_t samples) {
   const config::TableConfig& table = config.tables[t];
   const std::int64_t servers = config.roles.servers;
   const config::TableConfig shard = shard_of(table, servers);
-  const std::int64_t all = config.most_rows(t, config.train.global_batch);
+  const std::int64_t all = config.most_rows(t, samples);
   const std::int64_t rows = most_on_one_server(config, all);
   const auto refuse = [&](const char* key, std::int64_t value, std::string_view why,
                           std::int64_t least) {
@@ -85,8 +85,8 @@ config::TableConfig shard_of(config::TableConfig table, std::int64_t servers) {
   return table;
 }
 
-void check_shards(const config::Config& config) {
-  for (std::size_t t = 0; t < config.tables.size(); ++t) check_shard(config, t);
+void check_shards(const config::Config& config, std::int64_t samples) {
+  for (std::size_t t = 0; t < config.tables.size(); ++t) check_shard(config, t, samples);
 }
 
 }  // namespace satrap::job

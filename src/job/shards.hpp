@@ -10,8 +10,8 @@ namespace satrap::job {
 /// with some room for uneven parts.
 config::TableConfig shard_of(config::TableConfig table, std::int64_t servers);
 
-/// Whether every server can have the shards of all tables, and each of these the rows of one batch
-/// that fall to it. Throws ConfigError.
-void check_shards(const config::Config& config);
+/// Whether every server can have the shards of all tables, and each of these the rows that fall to
+/// it when a batch of `samples` is trained; 0: none is. Throws ConfigError.
+void check_shards(const config::Config& config, std::int64_t samples);
 
 }  // namespace satrap::job

@@ -22,15 +22,14 @@ constexpr std::int64_t kBatch = 2048;
 config::Config config_of(std::int64_t servers, const config::TableConfig& table) {
   config::Config config;
   config.roles.servers = servers;
-  config.train.global_batch = kBatch;
   config.slots = {{.name = "user", .table = "user"}};
   config.tables = {table};
   return config;
 }
 
-std::string refusal(const config::Config& config) {
+std::string refusal(const config::Config& config, std::int64_t samples = kBatch) {
   try {
-    check_shards(config);
+    check_shards(config, samples);
   } catch (const ConfigError& error) {
     return error.what();
   }
@@ -79,6 +78,11 @@ TEST(Shards, RefusalsNameKeyValueAndServers) {
       refusal(config_of(
           1, {.name = "user", .admit_after = 2, .admission_window = std::int64_t{1} << 40})),
       HasSubstr("table.user.admission_window = "));
+}
+
+TEST(Shards, EvaluationNeedsNoRows) {
+  EXPECT_EQ(refusal(config_of(2, {.name = "user", .capacity = 1}), 0), "");
+  EXPECT_NE(refusal(config_of(2, {.name = "user", .capacity_bytes = 1}), 0), "");
 }
 
 TEST(Shards, NoServerNeedsMoreRowsThanThereAre) {
