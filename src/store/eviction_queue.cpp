@@ -81,6 +81,7 @@ std::int64_t EvictionQueue::start_step(Step step) noexcept {
   step = std::clamp<Step>(step, 0, kLastStep);
   coarse_ = false;
   dropped_below_ = 0;
+  if (std::exchange(imported_, false) && step > 0) set_back(step);
   std::int64_t expired = 0;
   if (ttl_ > 0) {
     for (std::uint32_t bin = 1; bin < labels_; ++bin) {
@@ -92,21 +93,36 @@ std::int64_t EvictionQueue::start_step(Step step) noexcept {
   draw_ = mix(static_cast<std::uint64_t>(step));
   // Each class has a stamp of its own within a batch: no two bins ever have the same key, not even
   // when classes become one.
-  clock_ = std::max(clock_ + kClasses, static_cast<Key>(step) << kStepShift);
+  clock_ = std::max(clock_, static_cast<Key>(step) << kStepShift) + kClasses;
   return expired;
 }
 
-void EvictionQueue::age(Step step) noexcept {
-  const Step before = step_of(clock_);
-  for (Step halved = step / half_life_ - before / half_life_; halved > 0; --halved) {
-    bool any = false;
-    for (std::uint32_t bin = 1; bin < labels_; ++bin) {
-      if (class_of(keys_[bin]) == 0) continue;
-      keys_[bin] -= Key{1} << kClassShift;
-      any = true;
-    }
-    if (!any) break;
+/// Rows may come from another program, or another run, with a clock that is ahead of this one's
+/// steps: they would never grow old.
+void EvictionQueue::set_back(Step step) noexcept {
+  const Step ahead = step_of(clock_) - step;
+  if (ahead <= 0) return;
+  const Key by = static_cast<Key>(ahead) << kStepShift;
+  for (std::uint32_t bin = 1; bin < labels_; ++bin) {
+    keys_[bin] -= std::min(stamp_of(keys_[bin]), by);
   }
+  clock_ -= by;
+}
+
+void EvictionQueue::age(Step step) noexcept {
+  const Step halvings = step / half_life_ - step_of(clock_) / half_life_;
+  if (halvings <= 0) return;
+  Bin newest = 0;
+  for (std::uint32_t bin = 1; bin < labels_; ++bin) {
+    const Key lost = static_cast<Key>(std::min<Step>(halvings, class_of(keys_[bin])));
+    keys_[bin] -= lost << kClassShift;
+    if (rows_[bin] > 0 && stamp_of(keys_[bin]) >= stamp_of(keys_[newest])) newest = Bin(bin);
+  }
+  // An export must tell that this has happened even if the batch touches no row: the newest bin
+  // gets a stamp of this step, before those of the batch.
+  if (newest == 0) return;
+  const Key level = class_of(keys_[newest]);
+  keys_[newest] = (level << kClassShift) | (static_cast<Key>(step) << kStepShift) | level;
 }
 
 std::size_t EvictionQueue::bins_in_use() const noexcept {
@@ -291,6 +307,7 @@ void EvictionQueue::start_import() noexcept {
   for (const auto& [key, bin] : by_key_)
     clock_ = std::max(clock_, stamp_of(key) / kClasses * kClasses);
   protected_ = kNothing;
+  imported_ = true;
 }
 
 EvictionQueue::Bin EvictionQueue::bin_of(Key key) const noexcept {

@@ -149,6 +149,7 @@ class EvictionQueue {
   }
 
   std::int64_t start_step(Step step) noexcept;
+  void set_back(Step step) noexcept;
   void age(Step step) noexcept;
   bool plan_batch(std::int64_t n);
   void start_batch(std::int64_t n) noexcept;
@@ -192,6 +193,7 @@ class EvictionQueue {
   bool coarse_ = false;    ///< The import has more keys than there are bins.
   Key dropped_below_ = 0;  ///< Rows of an import with a smaller key are dead on arrival.
   std::vector<std::pair<Key, Bin>> by_key_;  ///< For import: the bins in order.
+  bool imported_ = false;                    ///< Since the last batch.
   Renumbering renumbering_;
 };
 

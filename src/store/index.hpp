@@ -121,7 +121,7 @@ class Index {
   static constexpr unsigned kPositionBits = 62;
   /// Ids that take a step of the search together: those in flight keep memory busy, and their rows
   /// fit the L2 cache.
-  static constexpr std::size_t kGroup = 64;
+  static constexpr std::size_t kGroup = 96;
   /// More splits than this cannot come from the number of rows, only from ids made to collide. It
   /// keeps the directory small beside the segments.
   unsigned most_depth() const noexcept {

@@ -213,5 +213,39 @@ TEST(Eviction, ImportRefusesBlocksOfTheWrongSize) {
   expect_same_rows(export_all(table), good);
 }
 
+// Also when the step that crosses a half-life touches no row.
+TEST(Eviction, HalfLivesCountOnceAcrossAnExport) {
+  auto config = table_config(1, Optimizer::sgd, 1);
+  config.eviction = config::Eviction::lfu;
+  config.half_life = 10;
+  config.admit_after = 2;
+  Table kept(TableId{0}, config, 1);
+  for (Step step = 1; step < 10; ++step) lookup(kept, id_range(1, 1), step);
+  lookup(kept, id_range(99, 1), 10);  // not admitted
+  Table moved(TableId{0}, config, 1);
+  moved.import_rows(export_all(kept));
+  lookup(kept, id_range(98, 1), 11);
+  lookup(moved, id_range(98, 1), 11);
+  expect_same_rows(export_all(moved), export_all(kept));
+}
+
+// Rows of another program, whose clock is not that of our steps, grow old here as all others do.
+TEST(Eviction, RowsFromTheFutureGrowOld) {
+  auto config = table_config(1, Optimizer::sgd);
+  config.eviction = config::Eviction::ttl;
+  config.ttl = 3;
+  Table table(TableId{0}, config, 1);
+  RowBlock block;
+  block.ids = id_range(1000, 2);
+  block.weights = column(std::vector<float>(2, 0.5f));
+  block.touched = {1'700'000'000'000'000'000ULL, 1'700'000'000'000'000'000ULL - (5ULL << 16)};
+  table.import_rows(block);
+  for (Step step = 1; step < 100; ++step) {
+    lookup(table, id_range(static_cast<std::uint64_t>(step), 1), step);
+    ASSERT_LE(table.size(), 5);
+  }
+  EXPECT_EQ(table.size(), 3);
+}
+
 }  // namespace
 }  // namespace satrap::store
