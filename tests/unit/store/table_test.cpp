@@ -162,7 +162,7 @@ TEST(Table, FullWithoutEvictionStopsWithAMessage) {
   lookup(table, id_range(5, 5));  // Nothing new: fine.
   const auto message = message_of<DataError>([&] { lookup(table, id_range(8, 4)); });
   EXPECT_THAT(message, AllOf(HasSubstr("'items' is full: 10 of this server's 10 rows"),
-                             HasSubstr("eviction = lru")));
+                             HasSubstr("raise the table's capacity or set eviction = lru")));
   EXPECT_EQ(export_all(table).ids, before.ids);
   EXPECT_EQ(export_all(table).weights, before.weights);
 }
