@@ -19,5 +19,4 @@ rm -rf "$folder/run"
 scripts/mpirun.sh --oversubscribe --bind-to none -n 4 $bin/satrap train configs/demo.ini \
   --data.train="$folder/train.tsv" --data.valid="$folder/valid.tsv" --job.run_dir="$folder/run"
 
-echo
 echo "config.ini, log.txt, metrics.jsonl, summary.json and checkpoints/ are in $folder/run"
