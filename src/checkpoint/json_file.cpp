@@ -39,13 +39,14 @@ void write_json(const std::filesystem::path& path, const std::string& format,
 
 nlohmann::json read_json(const std::filesystem::path& path, const std::string& format) {
   const std::string text = read_file(path);
+  const auto damaged = [&](const std::string& why) {
+    return CheckpointError(fmt::format("{} is damaged", path.string()), why,
+                           "restore it from a copy, or name a sound step-<N> as job.resume");
+  };
   const auto document = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
-  if (!document.is_object()) {
-    throw CheckpointError(fmt::format("{} is damaged", path.string()), "not a JSON object");
-  }
+  if (!document.is_object()) throw damaged("not a JSON object");
   if (document.value("format", nlohmann::json()) != format) {
-    throw CheckpointError(fmt::format("{} is damaged", path.string()),
-                          fmt::format("its format is not \"{}\"", format));
+    throw damaged(fmt::format("its format is not \"{}\"", format));
   }
   const auto version = document.value("version", nlohmann::json());
   if (version != kVersion) {
@@ -55,7 +56,7 @@ nlohmann::json read_json(const std::filesystem::path& path, const std::string& f
         "use the version of Satrap that wrote it");
   }
   if (document.value("checksum", nlohmann::json()) != checksum_of(document)) {
-    throw CheckpointError(fmt::format("{} is damaged", path.string()), "its checksum differs");
+    throw damaged("its checksum differs");
   }
   return document;
 }
