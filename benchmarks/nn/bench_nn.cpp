@@ -2,26 +2,18 @@
 //
 //   bench-nn
 
-#include <time.h>
-
 #include <algorithm>
 #include <exception>
 #include <limits>
 
 #include "core/error.hpp"
+#include "core/thread_time.hpp"
 #include "figure.hpp"
 #include "nn/matmul_time.hpp"
 #include "workload.hpp"
 
 namespace satrap::nn {
 namespace {
-
-/// Seconds of this thread on a core: other programs on the machine do not count.
-double thread_seconds() {
-  timespec time{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
-}
 
 /// Steps and bare products in turn, the best of each.
 void compare(const char* name, config::Optimizer optimizer) {

@@ -1,21 +1,13 @@
 #pragma once
 
-#include <time.h>
-
 #include <string>
 #include <vector>
 
+#include "core/thread_time.hpp"
 #include "figure.hpp"
 #include "workload.hpp"
 
 namespace satrap::bench {
-
-/// Seconds of this thread on a core: what else the machine runs counts less than with a wall clock.
-inline double thread_seconds() {
-  timespec time{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
-}
 
 /// Rows per second of batches.
 class Rate {

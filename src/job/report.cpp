@@ -9,6 +9,7 @@
 #include "config/config.hpp"
 #include "core/file.hpp"
 #include "core/log.hpp"
+#include "job/json.hpp"
 #include "job/table_report.hpp"
 #include "job/text.hpp"
 
@@ -163,7 +164,7 @@ void Report::progress(const trainer::StepReport& step) {
               {"seconds", elapsed},
               {"samples_per_second", rate},
               {"mean_loss", loss},
-              {"training_auc", auc ? nlohmann::json(*auc) : nlohmann::json()},
+              {"training_auc", or_null(auc)},
               {"mean_staleness", staleness}});
   log_.flush();
   spdlog::info("step {}: {:.1f}% done, {:.0f} samples/s, loss {:.5f}", step.step, 100 * done, rate,

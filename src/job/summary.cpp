@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "job/json.hpp"
 #include "job/table_report.hpp"
 #include "job/text.hpp"
 
@@ -12,10 +13,6 @@ namespace satrap::job {
 namespace {
 
 using nlohmann::json;
-
-json or_null(const std::optional<double>& value) {
-  return value ? json(*value) : json();
-}
 
 std::string evaluation_lines(const metrics::Evaluation& evaluation) {
   return line("AUC", number(evaluation.auc, 5)) +

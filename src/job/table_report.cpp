@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "job/json.hpp"
 #include "job/text.hpp"
 
 namespace satrap::job {
@@ -14,10 +15,6 @@ namespace {
 std::optional<double> ratio(std::int64_t part, std::int64_t whole) {
   if (whole == 0) return std::nullopt;
   return static_cast<double>(part) / static_cast<double>(whole);
-}
-
-nlohmann::json or_null(const std::optional<double>& value) {
-  return value ? nlohmann::json(*value) : nlohmann::json();
 }
 
 }  // namespace

@@ -8,15 +8,6 @@
 
 namespace satrap::job {
 
-std::string grouped(std::int64_t value) {
-  std::string digits = fmt::format("{}", value);
-  const std::ptrdiff_t first = value < 0 ? 1 : 0;
-  for (auto i = static_cast<std::ptrdiff_t>(digits.size()) - 3; i > first; i -= 3) {
-    digits.insert(static_cast<std::size_t>(i), 1, ',');
-  }
-  return digits;
-}
-
 std::string duration(double seconds) {
   const auto total = static_cast<std::int64_t>(std::max(0.0, seconds) + 0.5);
   if (total >= 3600) {

@@ -5,12 +5,12 @@
 #include <string>
 #include <string_view>
 
+#include "core/text.hpp"
+
 namespace satrap::job {
 
 // How numbers are written for people.
 
-/// 1,234,567
-std::string grouped(std::int64_t value);
 /// 3:07 or 2:03:07
 std::string duration(double seconds);
 /// With `digits` behind the point, or "undefined".

@@ -38,7 +38,7 @@ void EvictionQueue::open(unsigned level) noexcept {
   const auto bin = static_cast<Bin>(labels_++);
   rows_[bin] = 0;
   alive_[bin] = 1;
-  keys_[bin] = (Key{level} << kClassShift) | (clock_ + level);
+  keys_[bin] = key_of(level, clock_);
   current_[level] = bin;
 }
 
@@ -121,8 +121,7 @@ void EvictionQueue::age(Step step) noexcept {
   // An export must tell that this has happened even if the batch touches no row: the newest bin
   // gets a stamp of this step, before those of the batch.
   if (newest == 0) return;
-  const Key level = class_of(keys_[newest]);
-  keys_[newest] = (level << kClassShift) | (static_cast<Key>(step) << kStepShift) | level;
+  keys_[newest] = key_of(class_of(keys_[newest]), static_cast<Key>(step) << kStepShift);
 }
 
 std::size_t EvictionQueue::bins_in_use() const noexcept {
@@ -135,8 +134,7 @@ std::vector<EvictionQueue::Group> EvictionQueue::groups() const {
   for (std::uint32_t bin = 1; bin < labels_; ++bin) {
     if (rows_[bin] > 0) groups.push_back({keys_[bin], rows_[bin], {static_cast<Bin>(bin)}});
   }
-  std::sort(groups.begin(), groups.end(),
-            [](const Group& a, const Group& b) { return a.key < b.key; });
+  std::ranges::sort(groups, {}, &Group::key);
   return groups;
 }
 
@@ -249,7 +247,7 @@ void EvictionQueue::start_batch(std::int64_t n) noexcept {
   if (too_old || (capacity_ > 0 && beside + n > capacity_)) current_ = {};
   for (unsigned level = 0; level < classes_; ++level) {
     const Bin bin = current_[level];
-    if (bin != 0) keys_[bin] = (Key{level} << kClassShift) | (clock_ + level);
+    if (bin != 0) keys_[bin] = key_of(level, clock_);
   }
 }
 
@@ -265,13 +263,13 @@ EvictionQueue::Key EvictionQueue::adopted(Key key) const noexcept {
 bool EvictionQueue::plan_import(std::span<const Key> keys) {
   std::vector<Key> sorted;
   for (const Key key : keys) {
-    if (adopted(key) >= dropped_below_) sorted.push_back(adopted(key));
+    const Key own = adopted(key);
+    if (own >= dropped_below_) sorted.push_back(own);
   }
   std::sort(sorted.begin(), sorted.end());
   std::vector<Group> bins = groups();
   const auto known = [&](Key key) {
-    const auto at = std::lower_bound(bins.begin(), bins.end(), key,
-                                     [](const Group& group, Key k) { return group.key < k; });
+    const auto at = std::ranges::lower_bound(bins, key, {}, &Group::key);
     if (at == bins.end()) return false;
     return at->key == key || (coarse_ && class_of(at->key) == class_of(key));
   };
@@ -291,7 +289,7 @@ bool EvictionQueue::plan_import(std::span<const Key> keys) {
     return false;
   }
   std::move(missing.begin(), missing.end(), std::back_inserter(bins));
-  std::sort(bins.begin(), bins.end(), [](const Group& a, const Group& b) { return a.key < b.key; });
+  std::ranges::sort(bins, {}, &Group::key);
   coarse_ = coarse_ || bins.size() >= kBins;
   if (coarse_) merge(bins, grain_for(static_cast<std::int64_t>(keys.size())));
   renumber(bins);
@@ -311,8 +309,9 @@ void EvictionQueue::start_import() noexcept {
 }
 
 EvictionQueue::Bin EvictionQueue::bin_of(Key key) const noexcept {
-  if (adopted(key) < dropped_below_) return 0;
-  const auto at = std::lower_bound(by_key_.begin(), by_key_.end(), std::pair{adopted(key), Bin{0}});
+  const Key own = adopted(key);
+  if (own < dropped_below_) return 0;
+  const auto at = std::lower_bound(by_key_.begin(), by_key_.end(), std::pair{own, Bin{0}});
   if (at == by_key_.end() || dead(at->second)) return 0;
   return at->second;
 }

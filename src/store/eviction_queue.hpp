@@ -133,6 +133,10 @@ class EvictionQueue {
   static constexpr Step kLastStep = (Step{1} << 40) - (Step{1} << 32);
   static constexpr Key kNothing = std::numeric_limits<Key>::max();
 
+  /// Each class has a stamp of its own in a batch that starts at `clock`, a multiple of kClasses.
+  static Key key_of(unsigned level, Key clock) noexcept {
+    return (Key{level} << kClassShift) | (clock + level);
+  }
   static unsigned class_of(Key key) noexcept { return static_cast<unsigned>(key >> kClassShift); }
   static Key stamp_of(Key key) noexcept { return key & ((Key{1} << kClassShift) - 1); }
   static Step step_of(Key key) noexcept { return static_cast<Step>(stamp_of(key) >> kStepShift); }

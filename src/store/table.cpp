@@ -255,7 +255,7 @@ std::int64_t Table::capacity_in_rows(const config::TableConfig& config) {
   return store::capacity_in_rows(config, layout_of(config));
 }
 std::int64_t Table::bytes_for(config::TableConfig config, std::int64_t rows) {
-  config.capacity_bytes = std::numeric_limits<std::int64_t>::max();
+  config.capacity_bytes = std::numeric_limits<std::int64_t>::max();  // enough: it is asked for here
   return store::bytes_for(config, layout_of(config), rows);
 }
 

@@ -1,13 +1,12 @@
 #include "store/capacity/capacity_run.hpp"
 
-#include <time.h>
-
 #include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <limits>
 
 #include "core/error.hpp"
+#include "core/thread_time.hpp"
 #include "store/capacity/process_memory.hpp"
 
 namespace satrap::store {
@@ -15,13 +14,6 @@ namespace {
 
 /// So that a stage has some batches, and none turns over a good part of the table.
 constexpr std::int64_t kBatchesInTable = 64;
-
-/// Of this thread on a core: what else the machine runs counts less than with a wall clock.
-double processor_seconds() {
-  timespec time{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
-}
 
 void check_stream(const CapacityOptions& o) {
   if (o.ids < 1 || o.ids > Zipf::kMaxRanks) {
@@ -94,11 +86,11 @@ CapacityRun::CapacityRun(const CapacityOptions& options)
 
 CapacityMeasurement CapacityRun::train(std::span<const FeatureId> ids) {
   const TableStatistics before = table_.statistics();
-  const double start = processor_seconds();
+  const double start = thread_seconds();
   table_.lookup(ids, ++step_, weights_.data());
-  const double between = processor_seconds();
+  const double between = thread_seconds();
   table_.apply(ids, gradients_.data(), {.step = step_});
-  const double end = processor_seconds();
+  const double end = thread_seconds();
   const TableStatistics after = table_.statistics();
   CapacityMeasurement measured;
   measured.rows = static_cast<std::int64_t>(ids.size());

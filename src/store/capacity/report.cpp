@@ -7,19 +7,13 @@
 #include <ostream>
 
 #include "core/error.hpp"
+#include "core/text.hpp"
 #include "store/capacity/process_memory.hpp"
 
 namespace satrap::store {
 namespace {
 
 constexpr std::string_view kUnits = "KMGT";
-
-/// 12345678 -> "12,345,678".
-std::string grouped(std::int64_t value) {
-  std::string text = std::to_string(value);
-  for (std::size_t i = text.size(); i > 3; i -= 3) text.insert(i - 3, ",");
-  return text;
-}
 
 double per(std::int64_t value, std::int64_t count) {
   return static_cast<double>(value) / static_cast<double>(count);
